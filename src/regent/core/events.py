@@ -1,0 +1,122 @@
+"""What can happen to a controller: facts in the past tense, with no callbacks in them.
+
+A watch says that something changed, not what: the data is read when the event is handled, so that
+late events cost nothing. A caller waiting for an answer is a `request_id`.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from regent.model.alter_partition import AlterPartition
+from regent.model.control_requests import ControlAnswer
+from regent.model.ids import BrokerEpoch, BrokerId, TopicPartition
+
+
+class EventBase(Struct, frozen=True, tag=True, tag_field="event"):
+    """Something that happened. The time on it is the only clock the core ever sees."""
+
+    now_ms: int
+
+
+# --- the node's own life --------------------------------------------------------------------
+
+
+class SessionStarted(EventBase, frozen=True, tag=True):
+    """A ZooKeeper session is established and the node's broker, if any, is registered."""
+
+
+class SessionExpired(EventBase, frozen=True, tag=True):
+    """The session is gone, and with it whatever this node held."""
+
+
+class ResignRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants this node to give the role up: an operator, or SIGTERM."""
+
+
+class ControllerChanged(EventBase, frozen=True, tag=True):
+    """`/controller` was created, changed or deleted."""
+
+
+# --- the cluster ----------------------------------------------------------------------------
+
+
+class BrokersChanged(EventBase, frozen=True, tag=True):
+    """The list of registered brokers changed."""
+
+
+class BrokerChanged(EventBase, frozen=True, tag=True):
+    """One broker's registration changed."""
+
+    broker_id: BrokerId
+
+
+class TopicsChanged(EventBase, frozen=True, tag=True):
+    """The list of topics changed."""
+
+
+class TopicChanged(EventBase, frozen=True, tag=True):
+    """One topic's assignment changed."""
+
+    topic: str
+
+
+class TopicDeletionsChanged(EventBase, frozen=True, tag=True):
+    """The list of topics marked for deletion changed."""
+
+
+class IsrChangesNotified(EventBase, frozen=True, tag=True):
+    """Leaders that write the ISR themselves left notifications."""
+
+
+# --- brokers that answer or ask -------------------------------------------------------------
+
+
+class LeaderAndIsrAnswered(EventBase, frozen=True, tag=True):
+    """A broker answered a LeaderAndIsr."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    answer: ControlAnswer
+
+
+class UpdateMetadataAnswered(EventBase, frozen=True, tag=True):
+    """A broker answered an UpdateMetadata."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    answer: ControlAnswer
+
+
+class StopReplicaAnswered(EventBase, frozen=True, tag=True):
+    """A broker answered a StopReplica; `deleted` are the partitions it was told to delete."""
+
+    broker_id: BrokerId
+    broker_epoch: BrokerEpoch
+    answer: ControlAnswer
+    deleted: tuple[TopicPartition, ...] = ()
+
+
+class AlterPartitionRequested(EventBase, frozen=True, tag=True):
+    """A leader wants another ISR for some of its partitions."""
+
+    request_id: int
+    request: AlterPartition
+
+
+Event: TypeAlias = (
+    SessionStarted
+    | SessionExpired
+    | ResignRequested
+    | ControllerChanged
+    | BrokersChanged
+    | BrokerChanged
+    | TopicsChanged
+    | TopicChanged
+    | TopicDeletionsChanged
+    | IsrChangesNotified
+    | LeaderAndIsrAnswered
+    | UpdateMetadataAnswered
+    | StopReplicaAnswered
+    | AlterPartitionRequested
+)

@@ -1,0 +1,47 @@
+"""The exceptions of Regent: what a caller could not have foreseen.
+
+Expected outcomes (a refused move, a lost race, a Kafka error code) are values and stand in return
+types. The tree:
+
+    RegentError
+    ├── ControllerMoved      a newer controller epoch exists: resign, write nothing more
+    ├── SessionLost          the ZooKeeper session is gone: resign, register again, stand again
+    ├── CorruptZnode         a znode's content cannot be read; names the path and what is wrong
+    ├── CorruptJournal       a journal line, other than a torn last one, cannot be read
+    └── BadInput             what a person gave us is wrong; the message says where and what to do
+"""
+
+
+class RegentError(Exception):
+    """Anything that Regent itself raises."""
+
+
+class ControllerMoved(RegentError):  # noqa: N818 - it is news, not an error
+    """A newer controller is in office; whatever this one still wanted to do must not happen."""
+
+
+class SessionLost(RegentError):  # noqa: N818 - it is news, not an error
+    """The ZooKeeper session that made this node what it was has ended."""
+
+
+class CorruptZnode(RegentError):  # noqa: N818 - the name says it
+    """A znode's content is not what its path promises."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class CorruptJournal(RegentError):  # noqa: N818 - the name says it
+    """A journal line that is not the torn last one cannot be read."""
+
+    def __init__(self, where: str, line_number: int, reason: str) -> None:
+        super().__init__(f"{where}, line {line_number}: {reason}")
+        self.where = where
+        self.line_number = line_number
+        self.reason = reason
+
+
+class BadInput(RegentError):  # noqa: N818 - the name says it
+    """A file, flag or value given by a person cannot be used; the message says what to do."""
