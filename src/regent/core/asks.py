@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 
 from regent.core.effects import Effect
-from regent.core.state import Partition
+from regent.core.state import ControllerState, Partition
 from regent.model.assignment import Assignment
 from regent.model.brokers import RegisteredBroker
 from regent.model.ids import BrokerId, ControllerEpoch, TopicPartition, ZkVersion
@@ -203,6 +203,11 @@ class DeleteIsrNotifications(Ask[None], frozen=True):
 
     fence: Fence
     names: tuple[str, ...] | None = None
+
+
+def fence_of(state: ControllerState) -> Fence:
+    """The fence of the reign that `state` belongs to."""
+    return Fence(state.controller_epoch, state.epoch_zk_version)
 
 
 Procedure: TypeAlias = Generator[Ask[Any] | Effect, Any, Answer]

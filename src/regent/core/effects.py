@@ -36,7 +36,7 @@ class CloseChannel(Struct, frozen=True):
 
 
 class CloseAllChannels(Struct, frozen=True):
-    """This node no longer speaks as controller; all queues are dropped."""
+    """The node no longer speaks as controller; all queues are dropped."""
 
 
 class Send(Struct, frozen=True):

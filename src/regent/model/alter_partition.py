@@ -3,7 +3,14 @@
 from msgspec import Struct
 
 from regent.model.error_codes import ErrorCode
-from regent.model.ids import NO_LEADER, BrokerEpoch, BrokerId, LeaderEpoch, TopicPartition, ZkVersion
+from regent.model.ids import (
+    NO_LEADER,
+    BrokerEpoch,
+    BrokerId,
+    LeaderEpoch,
+    TopicPartition,
+    ZkVersion,
+)
 
 
 class IsrProposal(Struct, frozen=True):

@@ -25,11 +25,11 @@ class FactBase(Struct, frozen=True, gc=False, tag_field="kind", omit_defaults=Tr
 
 
 class ControllerElected(FactBase, frozen=True, gc=False, tag="controller_elected"):
-    """This node took `/controller`; the envelope's controller epoch is the one it won."""
+    """The node took `/controller`; the envelope's controller epoch is the one it won."""
 
 
 class ControllerResigned(FactBase, frozen=True, gc=False, tag="controller_resigned"):
-    """This node gave the role up, or learned that it had lost it."""
+    """The node gave the role up, or learned that it had lost it."""
 
     reason: str
 

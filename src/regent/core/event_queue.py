@@ -1,0 +1,92 @@
+"""The one queue of a controller: every input waits here, and they are handled in order (E8).
+
+The queue knows how long each entry waited (time comes in from outside), and answers those whose
+callers would otherwise wait for ever when the controller goes away (KAFKA-10193).
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from regent.core.effects import Reply
+from regent.core.events import AlterPartitionRequested, Event, EventBase
+from regent.model.alter_partition import AlterPartitionAnswer
+from regent.model.error_codes import ErrorCode
+
+
+class Queued(Struct, frozen=True):
+    """An event in the queue. When it came is a fact about the entry, not about the event."""
+
+    event: Event
+    number: int
+    queued_at_ms: int
+
+    @property
+    def cause(self) -> str:
+        """What journal records name as their cause."""
+        return f"{type(self.event).__name__}#{self.number}"
+
+
+class QueueTimes:
+    """How long events waited: enough of a histogram for the gauges."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.min_ms = 0
+        self.max_ms = 0
+        self.total_ms = 0
+
+    def add(self, waited_ms: int) -> None:
+        """One event was taken after waiting this long."""
+        self.min_ms = waited_ms if self.count == 0 else min(self.min_ms, waited_ms)
+        self.max_ms = max(self.max_ms, waited_ms)
+        self.total_ms += waited_ms
+        self.count += 1
+
+
+class EventQueue:
+    """First in, first out; only the end of a session empties it."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[Queued] = deque()
+        self._numbered = 0
+        self.times = QueueTimes()
+        self.is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, event: Event) -> None:
+        """Queue an event; its own time says when."""
+        assert isinstance(event, EventBase), "only events are queued"
+        self._numbered += 1
+        self._waiting.append(Queued(event, self._numbered, event.now_ms))
+
+    def take(self, now_ms: int) -> Queued | None:
+        """The next event, or None when nothing waits."""
+        if not self._waiting:
+            return None
+        queued = self._waiting.popleft()
+        self.times.add(now_ms - queued.queued_at_ms)
+        return queued
+
+    def preempt(self) -> Iterator[Reply]:
+        """Drop all that waits; every waiting caller is told to look for another controller."""
+        waiting, self._waiting = self._waiting, deque()
+        for queued in waiting:
+            answer = refusal(queued.event)
+            if answer is not None:
+                yield answer
+
+    def close(self) -> Iterator[Reply]:
+        """Preempt everything and take nothing more; the event being handled may finish."""
+        self.is_closed = True
+        yield from self.preempt()
+
+
+def refusal(event: Event) -> Reply | None:
+    """What a caller hears when its request will not be looked at; None for mere news."""
+    if isinstance(event, AlterPartitionRequested):
+        return Reply(event.request_id, AlterPartitionAnswer(ErrorCode.NOT_CONTROLLER))
+    return None

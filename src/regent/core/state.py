@@ -1,0 +1,319 @@
+"""All that the controller knows, and the indexes that keep every event as cheap as what it touches.
+
+Only the methods here change the collections, so that the indexes and counters cannot drift from
+what they count. Nothing here decides, asks or sends. Collections are dicts, also where a set would
+do: their order is the order of insertion, and so every run of a seed is the same run.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from regent.core.config import ControllerConfig
+from regent.model.assignment import Assignment
+from regent.model.brokers import Broker, RegisteredBroker
+from regent.model.ids import (
+    NO_CONTROLLER_EPOCH,
+    NO_LEADER,
+    BrokerEpoch,
+    BrokerId,
+    ControllerEpoch,
+    TopicPartition,
+    ZkVersion,
+)
+from regent.model.leadership import Leadership
+from regent.model.states import PartitionState, ReplicaState
+
+
+class Partition(Struct, eq=False, gc=False):
+    """One partition as the controller sees it now; compared and hashed by identity.
+
+    Its replicas' states are in `ControllerState.replicas_on`, by broker, because that is how they
+    are asked for.
+    """
+
+    topic: str
+    index: int
+    assignment: Assignment
+    leadership: Leadership | None = None
+    state: PartitionState = PartitionState.NON_EXISTENT
+    #: Counted in `preferred_imbalance_count`.
+    is_imbalanced: bool = False
+
+    @property
+    def name(self) -> TopicPartition:
+        """The partition's name, for those outside the core."""
+        return TopicPartition(self.topic, self.index)
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.index}"
+
+
+class Topic(Struct, eq=False):
+    """A topic and its partitions, by number."""
+
+    name: str
+    topic_id: str | None = None
+    partitions: dict[int, Partition] = {}
+
+
+class ControllerState:
+    """What one controller knows during one reign. A new reign starts with a new one."""
+
+    def __init__(self, controller_id: BrokerId, config: ControllerConfig) -> None:
+        self.controller_id = controller_id
+        self.config = config
+        #: Who holds `/controller` as far as this node has heard; None when nobody does.
+        self.active_id: BrokerId | None = None
+        self.controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
+        self.epoch_zk_version = ZkVersion(-1)
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the cluster, as one does when resigning."""
+        self.controller_epoch = NO_CONTROLLER_EPOCH
+        self.epoch_zk_version = ZkVersion(-1)
+        #: Registered brokers, those that are shutting down included.
+        self.brokers: dict[BrokerId, RegisteredBroker] = {}
+        self.shutting_down: dict[BrokerId, None] = {}
+        self.topics: dict[str, Topic] = {}
+        #: Topic names by topic id, for the requests that speak of ids.
+        self.topic_names: dict[str, str] = {}
+        #: Every replica's state, by the broker it is on, dead brokers included.
+        self.replicas_on: dict[BrokerId, dict[Partition, ReplicaState]] = {}
+        #: Every partition, by its state. NonExistentPartition has no entries.
+        self.partitions_in: dict[PartitionState, dict[Partition, None]] = {
+            state: {} for state in PartitionState
+        }
+        #: Replicas in a failed log directory of a broker that is still alive.
+        self.offline_dirs: dict[BrokerId, dict[Partition, None]] = {}
+        self.topics_to_delete: dict[str, None] = {}
+        self.topics_in_deletion: dict[str, None] = {}
+        self.topics_ineligible: dict[str, None] = {}
+        self.reassigning: dict[Partition, None] = {}
+        #: What could not be read, by path; everything else is served.
+        self.isolated: dict[str, str] = {}
+        #: Partitions whose state znode cannot be read; they count as offline until it can.
+        self.unreadable: dict[Partition, None] = {}
+        self.offline_partition_count = 0
+        self.preferred_imbalance_count = 0
+        self.unclean_election_count = 0
+        self._electable: frozenset[BrokerId] = frozenset()
+        self._shared: dict[Assignment, Assignment] = {}
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this node believes to be the controller; the fence knows better."""
+        return self.controller_epoch != NO_CONTROLLER_EPOCH
+
+    # --- brokers ------------------------------------------------------------------------------
+
+    @property
+    def electable(self) -> frozenset[BrokerId]:
+        """The brokers that may lead: alive and not shutting down."""
+        return self._electable
+
+    def add_broker(self, registered: RegisteredBroker) -> None:
+        """Take a broker, or a new life of it, into the live set."""
+        self.brokers[registered.broker.broker_id] = registered
+        self._refresh_electable()
+
+    def update_broker(self, broker: Broker) -> None:
+        """The same life of the broker, with other endpoints or features."""
+        epoch = self.brokers[broker.broker_id].broker_epoch
+        self.brokers[broker.broker_id] = RegisteredBroker(broker, epoch)
+
+    def remove_broker(self, broker_id: BrokerId) -> None:
+        """Take a broker out of the live set; its replicas stay known."""
+        self.brokers.pop(broker_id, None)
+        self.shutting_down.pop(broker_id, None)
+        self.offline_dirs.pop(broker_id, None)
+        self._refresh_electable()
+
+    def mark_shutting_down(self, broker_id: BrokerId) -> None:
+        """Still alive for being told things, no longer for being elected."""
+        self.shutting_down[broker_id] = None
+        self._refresh_electable()
+
+    def _refresh_electable(self) -> None:
+        self._electable = frozenset(b for b in self.brokers if b not in self.shutting_down)
+
+    def broker_epoch(self, broker_id: BrokerId) -> BrokerEpoch | None:
+        """Which life of the broker is registered."""
+        registered = self.brokers.get(broker_id)
+        return None if registered is None else registered.broker_epoch
+
+    def is_replica_online(self, broker_id: BrokerId, partition: Partition) -> bool:
+        """Whether the replica can be elected: broker alive, staying, and its directory fine."""
+        return broker_id in self._electable and not self.is_in_failed_dir(broker_id, partition)
+
+    def is_in_failed_dir(self, broker_id: BrokerId, partition: Partition) -> bool:
+        """Whether the replica sits in a failed log directory of its broker."""
+        return bool(self.offline_dirs) and partition in self.offline_dirs.get(broker_id, {})
+
+    def electable_for(self, partition: Partition) -> frozenset[BrokerId]:
+        """The brokers on which this partition can be elected."""
+        if not self.offline_dirs:
+            return self._electable
+        return frozenset(b for b in self._electable if self.is_replica_online(b, partition))
+
+    def reachable_for(self, partition: Partition) -> frozenset[BrokerId]:
+        """Like `electable_for`, with the brokers that are shutting down."""
+        return frozenset(b for b in self.brokers if not self.is_in_failed_dir(b, partition))
+
+    # --- topics and partitions ----------------------------------------------------------------
+
+    def all_partitions(self) -> Iterator[Partition]:
+        """Every known partition, topic by topic."""
+        for topic in self.topics.values():
+            yield from topic.partitions.values()
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """One partition, if it is known."""
+        known = self.topics.get(topic)
+        return None if known is None else known.partitions.get(index)
+
+    def assignments_of(self, topic: str) -> dict[int, Assignment]:
+        """The assignments of a topic's partitions; empty for an unknown topic."""
+        known = self.topics.get(topic)
+        return {} if known is None else {i: p.assignment for i, p in known.partitions.items()}
+
+    def replicas_of(self, topic: str, index: int) -> tuple[BrokerId, ...]:
+        """The replicas of a partition; empty if there is no such partition."""
+        known = self.partition(topic, index)
+        return () if known is None else known.assignment.replicas
+
+    def add_topic(self, name: str, topic_id: str | None) -> Topic:
+        """Know a topic, without partitions so far."""
+        topic = self.topics[name] = Topic(name, None, {})
+        if topic_id is not None:
+            self.give_topic_id(topic, topic_id)
+        return topic
+
+    def give_topic_id(self, topic: Topic, topic_id: str) -> None:
+        """A topic's id, once given, is its id for life."""
+        topic.topic_id = topic_id
+        self.topic_names[topic_id] = topic.name
+
+    def add_partition(self, topic: Topic, index: int, assignment: Assignment) -> Partition:
+        """Know a partition; it and its replicas do not exist for the machines yet."""
+        partition = Partition(topic.name, index, self._share(assignment))
+        topic.partitions[index] = partition
+        if assignment.is_reassigning:
+            self.reassigning[partition] = None
+        return partition
+
+    def remove_topic(self, name: str) -> None:
+        """Forget a topic and everything that hangs on it."""
+        topic = self.topics.pop(name, None)
+        if topic is None:
+            return
+        if topic.topic_id is not None:
+            self.topic_names.pop(topic.topic_id, None)
+        for partition in topic.partitions.values():
+            self.set_leadership(partition, None)
+            self.set_partition_state(partition, PartitionState.NON_EXISTENT)
+            self.reassigning.pop(partition, None)
+            self.unreadable.pop(partition, None)
+            for replicas in self.replicas_on.values():
+                replicas.pop(partition, None)
+            for failed in self.offline_dirs.values():
+                failed.pop(partition, None)
+        for collection in (self.topics_to_delete, self.topics_in_deletion, self.topics_ineligible):
+            collection.pop(name, None)
+
+    def set_assignment(self, partition: Partition, assignment: Assignment) -> None:
+        """Replace a partition's replicas; replica states follow only by moves."""
+        partition.assignment = self._share(assignment)
+        if assignment.is_reassigning:
+            self.reassigning[partition] = None
+        else:
+            self.reassigning.pop(partition, None)
+        self._recount_imbalance(partition)
+
+    def set_leadership(self, partition: Partition, leadership: Leadership | None) -> None:
+        """Know another leadership, as ZooKeeper has it."""
+        partition.leadership = leadership
+        if self.unreadable:
+            self.unreadable.pop(partition, None)
+        self._recount_imbalance(partition)
+
+    def _share(self, assignment: Assignment) -> Assignment:
+        """One object for equal assignments: tens of thousands of partitions have few of them."""
+        return self._shared.setdefault(assignment, assignment)
+
+    # --- states -------------------------------------------------------------------------------
+
+    def set_partition_state(self, partition: Partition, after: PartitionState) -> None:
+        """Move a partition in the index; whether it may is the machine's business."""
+        before = partition.state
+        if before is after:
+            return
+        partition.state = after
+        self.partitions_in[before].pop(partition, None)
+        if after is not PartitionState.NON_EXISTENT:
+            self.partitions_in[after][partition] = None
+        if partition.topic not in self.topics_to_delete:
+            if after is PartitionState.OFFLINE:
+                self.offline_partition_count += 1
+            elif before is PartitionState.OFFLINE:
+                self.offline_partition_count -= 1
+
+    def replica_state(self, partition: Partition, broker_id: BrokerId) -> ReplicaState:
+        """Where a replica is in its life."""
+        return self.replicas_on.get(broker_id, {}).get(partition, ReplicaState.NON_EXISTENT)
+
+    def set_replica_state(
+        self, partition: Partition, broker_id: BrokerId, after: ReplicaState
+    ) -> None:
+        """Move a replica in the index; a non-existent one has no entry at all."""
+        if after is ReplicaState.NON_EXISTENT:
+            self.replicas_on.get(broker_id, {}).pop(partition, None)
+        else:
+            self.replicas_on.setdefault(broker_id, {})[partition] = after
+
+    # --- deletion -----------------------------------------------------------------------------
+
+    def is_being_deleted(self, topic: str) -> bool:
+        """Whether the topic is queued for deletion."""
+        return topic in self.topics_to_delete
+
+    def queue_deletions(self, topics: Iterable[str]) -> None:
+        """From now on these topics' partitions count neither as offline nor as imbalanced."""
+        for name in topics:
+            if name in self.topics_to_delete or name not in self.topics:
+                continue
+            self.topics_to_delete[name] = None
+            for partition in self.topics[name].partitions.values():
+                if partition.state is PartitionState.OFFLINE:
+                    self.offline_partition_count -= 1
+                self._recount_imbalance(partition)
+
+    def begin_deletions(self, topics: Iterable[str]) -> None:
+        """The replicas of these queued topics are now being deleted."""
+        for name in topics:
+            assert name in self.topics_to_delete, "only a queued topic's deletion can begin"
+            self.topics_in_deletion[name] = None
+
+    # --- counters -----------------------------------------------------------------------------
+
+    def _recount_imbalance(self, partition: Partition) -> None:
+        is_imbalanced = self._is_imbalanced(partition)
+        if is_imbalanced is not partition.is_imbalanced:
+            partition.is_imbalanced = is_imbalanced
+            self.preferred_imbalance_count += 1 if is_imbalanced else -1
+
+    def _is_imbalanced(self, partition: Partition) -> bool:
+        """Led by another than the preferred replica. One being added counts once in the ISR."""
+        leadership = partition.leadership
+        replicas = partition.assignment.replicas
+        if leadership is None or not replicas or partition.topic in self.topics_to_delete:
+            return False
+        preferred = replicas[0]
+        if leadership.leader == preferred:
+            return False
+        return preferred not in partition.assignment.adding or preferred in leadership.isr
+
+    def leader_of(self, partition: Partition) -> BrokerId:
+        """The leader, -1 when there is none."""
+        return NO_LEADER if partition.leadership is None else partition.leadership.leader
