@@ -7,6 +7,7 @@ types. The tree:
     ├── ControllerMoved      a newer controller epoch exists: resign, write nothing more
     ├── SessionLost          the ZooKeeper session is gone: resign, register again, stand again
     ├── CorruptZnode         a znode's content cannot be read; names the path and what is wrong
+    ├── BrokerIdTaken        another process is registered under this broker's id
     ├── CorruptJournal       a journal line, other than a torn last one, cannot be read
     └── BadInput             what a person gave us is wrong; the message says where and what to do
 """
@@ -31,6 +32,15 @@ class CorruptZnode(RegentError):  # noqa: N818 - the name says it
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class BrokerIdTaken(RegentError):  # noqa: N818 - the name says it
+    """Another session holds the registration of this broker id; this broker must not start."""
+
+    def __init__(self, broker_id: int, owner_session_id: int) -> None:
+        super().__init__(f"broker id {broker_id} is registered by session {owner_session_id}")
+        self.broker_id = broker_id
+        self.owner_session_id = owner_session_id
 
 
 class CorruptJournal(RegentError):  # noqa: N818 - the name says it

@@ -114,9 +114,7 @@ class Multi(Struct, frozen=True):
     ops: "tuple[Create | SetData | Delete | Check, ...]"
 
 
-Request: TypeAlias = (
-    GetData | Exists | GetChildren | GetMany | Create | SetData | Delete | Multi
-)
+Request: TypeAlias = GetData | Exists | GetChildren | GetMany | Create | SetData | Delete | Multi
 
 
 # --- replies --------------------------------------------------------------------------------

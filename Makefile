@@ -1,0 +1,67 @@
+# What can be done in a checkout. `make` alone lists it; `make check` is what the gate runs.
+
+VENV   := .venv
+PYTHON := $(VENV)/bin/python
+REGENT := $(VENV)/bin/regent
+STAMP  := $(VENV)/.installed
+SEEDS  ?= 0..99
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types fmt sim soak bench behaviours mutants docs clean
+
+help:  ## list what can be done here
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP)  ## build .venv with everything a checkout needs
+
+$(STAMP): pyproject.toml
+	@for python in python3.11 python3; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    exec "$$python" -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "Regent needs Python 3.11 or newer, as python3.11 or python3 on the PATH." >&2; exit 1
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+demo: setup  ## watch a small cluster lose and regain its leaders
+	$(REGENT) demo
+
+test: setup  ## run all tests
+	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+check: lint types test  ## everything that must pass before a change goes in
+
+lint: setup  ## style and format
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+
+types: setup  ## mypy, strict
+	$(VENV)/bin/mypy
+
+fmt: setup  ## format the code and repair what can be repaired by itself
+	$(VENV)/bin/ruff format
+	$(VENV)/bin/ruff check --fix
+
+sim: setup  ## simulate clusters under faults: make sim SEEDS=0..99
+	$(REGENT) simulate --seeds $(SEEDS)
+
+soak: setup  ## simulate 500 seeds, result in build/soak.json
+	@mkdir -p build
+	@$(REGENT) simulate --seeds 0..499 --json > build/soak.json; status=$$?; cat build/soak.json; exit $$status
+
+bench: setup  ## measure, result in build/bench.json
+	$(PYTHON) -m benchmarks.all
+
+behaviours: setup  ## which catalogued Kafka behaviours are proven, result in build/behaviours.json
+	@$(PYTHON) -m tests.behaviours
+
+mutants: setup  ## break the code in known ways and see a test fail, result in build/mutants.json
+	$(PYTHON) -m tests.mutants
+
+docs: setup  ## rewrite the generated documents
+	$(PYTHON) -m regent.journal.document > docs/journal.md
+
+clean:  ## remove everything that can be made again, .venv included
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,292 @@
+"""What a broker does for the partitions it leads: take records, serve followers, mind the ISR.
+
+Nothing here looks through all partitions when nothing changed. A partition that changes tells the
+sessions watching it (`changed`), and `settle`, called once at the end of every input, answers the
+parked fetches that now have something to say.
+"""
+
+from regent.broker.broker_config import BrokerConfig
+from regent.broker.broker_effects import AnswerAppend, AnswerFetch, BrokerEffect
+from regent.broker.fetch_session import FetchSession, SessionPosition
+from regent.broker.hosted_partition import HostedPartition, ReplicaRole
+from regent.broker.isr_keeper import IsrKeeper
+from regent.broker.log import LogDirectory, Value
+from regent.broker.replication_requests import (
+    EpochQuery,
+    EpochQueryAnswer,
+    EpochQuestion,
+    EpochReply,
+    Fetch,
+    FetchAnswer,
+    FetchedPartition,
+    FetchPosition,
+)
+from regent.model.error_codes import ErrorCode
+from regent.model.ids import BrokerId, LeaderEpoch, TopicPartition
+
+
+class LeaderSide:
+    """The led partitions of one broker and the sessions of their followers."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        directory: LogDirectory,
+        hosted: dict[TopicPartition, HostedPartition],
+        isr_keeper: IsrKeeper,
+        effects: list[BrokerEffect],
+    ) -> None:
+        #: High watermarks that moved since the last checkpoint.
+        self.unsaved: dict[TopicPartition, HostedPartition] = {}
+        self._config = config
+        self._directory = directory
+        self._hosted = hosted
+        self._isr_keeper = isr_keeper
+        self._effects = effects
+        self._sessions: dict[BrokerId, FetchSession] = {}
+        self._session_id = 0
+        #: Sessions whose parked fetch may have an answer now.
+        self._woken: dict[BrokerId, FetchSession] = {}
+
+    # --- roles --------------------------------------------------------------------------------
+
+    def started(self, hosted: HostedPartition, now_ms: int) -> None:
+        """A leadership began, or began anew."""
+        self._isr_keeper.started(hosted, now_ms)
+        self.changed(hosted)
+
+    def ended(self, hosted: HostedPartition) -> None:
+        """A leadership is over, if there was one: its producers must ask elsewhere."""
+        self._isr_keeper.ended(hosted.name)
+        while hosted.waiting:
+            waiting = hosted.waiting.popleft()
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            self._effects.append(AnswerAppend(waiting.request_id, error, waiting.offset))
+        self.changed(hosted)
+
+    def changed(self, hosted: HostedPartition) -> None:
+        """Spread the news of records, of a high watermark or of a role."""
+        self.unsaved[hosted.name] = hosted
+        for session in hosted.watchers.values():
+            session.news[hosted.name] = None
+            if session.parked_fetch_id is not None:
+                self._woken[session.replica_id] = session
+        if hosted.waiting:
+            enough = len(hosted.maximal_isr) >= self._config.min_isr
+            error = ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+            for waiting in hosted.take_committed():
+                self._effects.append(AnswerAppend(waiting.request_id, error, waiting.offset))
+
+    # --- requests -----------------------------------------------------------------------------
+
+    def append(self, name: TopicPartition, value: Value, request_id: int) -> None:
+        """Take a record with acks=all, or refuse it at once."""
+        hosted = self._hosted.get(name)
+        error = ErrorCode.NONE
+        if hosted is None:
+            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif self._directory.failed:
+            error = ErrorCode.KAFKA_STORAGE_ERROR
+        elif hosted.role is not ReplicaRole.LEADER:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        elif len(hosted.isr) < self._config.min_isr:
+            error = ErrorCode.NOT_ENOUGH_REPLICAS
+        else:
+            hosted.append(value, request_id)
+            self.changed(hosted)
+        if error is not ErrorCode.NONE:
+            self._effects.append(AnswerAppend(request_id, error, -1))
+
+    def epoch_query(self, query: EpochQuery) -> EpochQueryAnswer:
+        """Say where epochs end in the logs led here."""
+        return EpochQueryAnswer(tuple(self._epoch_reply(each) for each in query.questions))
+
+    def fetch(self, request: Fetch, now_ms: int) -> FetchAnswer | None:
+        """News for a follower, or None: the fetch is parked until there is some."""
+        session = self._session_for(request)
+        if session is None:
+            return FetchAnswer(session_id=0, session_lost=True)
+        session.last_fetch_ms = now_ms
+        session.parked_fetch_id = None
+        for name in request.forgotten:
+            self._drop(session, name)
+        for position in request.positions:
+            self._note(session, position, now_ms)
+        if session.news:
+            partitions = self._collect(session)
+            if partitions:
+                return FetchAnswer(session.session_id, partitions=partitions)
+        session.parked_fetch_id = request.fetch_id
+        session.deadline_ms = now_ms + self._config.fetch_max_wait_ms
+        return None
+
+    # --- the ISR ------------------------------------------------------------------------------
+
+    def isr_committed(self, hosted: HostedPartition, now_ms: int) -> None:
+        """A change took hold: the high watermark may move, and the next follower may join."""
+        hosted.advance_high_watermark()
+        self.changed(hosted)
+        self._isr_keeper.grow(hosted, now_ms)
+
+    def isr_refused(self, hosted: HostedPartition, now_ms: int) -> None:
+        """A change was taken back, and with it a newcomer that the high watermark waited for."""
+        hosted.advance_high_watermark()
+        self.changed(hosted)
+        self._isr_keeper.refused(hosted, now_ms)
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Answer the parked fetches that have news."""
+        if not self._woken:
+            return
+        woken = self._woken
+        self._woken = {}
+        for session in woken.values():
+            if session.parked_fetch_id is not None:
+                partitions = self._collect(session)
+                if partitions:
+                    self._answer_parked(session, partitions)
+
+    def due_ms(self) -> int:
+        """When `tick` has something to do."""
+        due = self._isr_keeper.due_ms()
+        for session in self._sessions.values():
+            if session.parked_fetch_id is not None and session.deadline_ms < due:
+                due = session.deadline_ms
+        return due
+
+    def tick(self, now_ms: int) -> None:
+        """Let go of fetches that waited long enough; look for laggards and newcomers."""
+        for session in self._sessions.values():
+            if session.parked_fetch_id is not None and session.deadline_ms <= now_ms:
+                self._answer_parked(session, ())
+        self._isr_keeper.tick(now_ms)
+
+    # --- sessions -----------------------------------------------------------------------------
+
+    def _session_for(self, request: Fetch) -> FetchSession | None:
+        known = self._sessions.get(request.replica_id)
+        if request.session_epoch == 0:
+            if known is not None:
+                for name in tuple(known.positions):
+                    self._drop(known, name)
+            self._session_id += 1
+            session = FetchSession(request.replica_id, self._session_id)
+            self._sessions[request.replica_id] = session
+            return session
+        if known is None or known.session_id != request.session_id:
+            return None
+        if known.next_epoch != request.session_epoch:
+            return None
+        known.next_epoch += 1
+        return known
+
+    def _note(self, session: FetchSession, wanted: FetchPosition, now_ms: int) -> None:
+        """Take over a follower's position, and count it if it is one in this leadership."""
+        name = wanted.name
+        session.positions[name] = SessionPosition(wanted.current_leader_epoch, wanted.fetch_offset)
+        session.news[name] = None
+        hosted = self._hosted.get(name)
+        if hosted is None:
+            return
+        hosted.watchers[session.replica_id] = session
+        if self._refusal(hosted, session, session.positions[name]) is not ErrorCode.NONE:
+            return
+        if hosted.follower_fetched(session, wanted.fetch_offset, now_ms):
+            self.changed(hosted)
+        if session.replica_id not in hosted.isr:
+            self._isr_keeper.grow(hosted, now_ms)
+
+    def _drop(self, session: FetchSession, name: TopicPartition) -> None:
+        session.positions.pop(name, None)
+        session.news.pop(name, None)
+        hosted = self._hosted.get(name)
+        if hosted is None or hosted.watchers.get(session.replica_id) is not session:
+            return
+        del hosted.watchers[session.replica_id]
+        remote = hosted.followers.get(session.replica_id)
+        if remote is not None and remote.session is session:
+            if remote.end_offset == hosted.log.end_offset:
+                remote.caught_up_ms = max(remote.caught_up_ms, session.last_fetch_ms)
+            remote.session = None
+
+    def _collect(self, session: FetchSession) -> tuple[FetchedPartition, ...]:
+        """What the session has not been told yet; it counts as told from here on."""
+        news = session.news
+        session.news = {}
+        collected = []
+        for name in news:
+            position = session.positions.get(name)
+            if position is not None:
+                partition = self._read(session, name, position)
+                if partition is not None:
+                    collected.append(partition)
+        return tuple(collected)
+
+    def _read(
+        self, session: FetchSession, name: TopicPartition, position: SessionPosition
+    ) -> FetchedPartition | None:
+        hosted = self._hosted.get(name)
+        error = self._refusal(hosted, session, position)
+        if hosted is None or error is not ErrorCode.NONE:
+            self._drop(session, name)
+            return FetchedPartition(name, error)
+        high_watermark = hosted.high_watermark
+        entries = hosted.log.read(position.fetch_offset, self._config.fetch_entries_max)
+        if not entries and high_watermark == position.high_watermark_told:
+            return None
+        position.high_watermark_told = high_watermark
+        return FetchedPartition(
+            name,
+            leader_epoch=hosted.leader_epoch,
+            fetch_offset=position.fetch_offset,
+            high_watermark=high_watermark,
+            entries=entries,
+        )
+
+    def _answer_parked(
+        self, session: FetchSession, partitions: tuple[FetchedPartition, ...]
+    ) -> None:
+        assert session.parked_fetch_id is not None, "somebody must be waiting"
+        answer = FetchAnswer(session.session_id, partitions=partitions)
+        self._effects.append(AnswerFetch(session.replica_id, session.parked_fetch_id, answer))
+        session.parked_fetch_id = None
+
+    # --- refusals -----------------------------------------------------------------------------
+
+    def _refusal(
+        self, hosted: HostedPartition | None, session: FetchSession, position: SessionPosition
+    ) -> ErrorCode:
+        if hosted is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        error = self._leadership_refusal(hosted, position.leader_epoch)
+        if error is not ErrorCode.NONE:
+            return error
+        if session.replica_id not in hosted.followers:
+            # Retriable: one of the two has not heard of the latest assignment.
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not hosted.log.start_offset <= position.fetch_offset <= hosted.log.end_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return ErrorCode.NONE
+
+    def _leadership_refusal(self, hosted: HostedPartition, leader_epoch: LeaderEpoch) -> ErrorCode:
+        if self._directory.failed:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if leader_epoch < hosted.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if leader_epoch > hosted.leader_epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if hosted.role is not ReplicaRole.LEADER:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    def _epoch_reply(self, question: EpochQuestion) -> EpochReply:
+        hosted = self._hosted.get(question.name)
+        if hosted is None:
+            return EpochReply(question.name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        error = self._leadership_refusal(hosted, question.current_leader_epoch)
+        if error is not ErrorCode.NONE:
+            return EpochReply(question.name, error)
+        end = hosted.log.end_offset_for(question.asked_epoch)
+        return EpochReply(question.name, ErrorCode.NONE, end.leader_epoch, end.end_offset)

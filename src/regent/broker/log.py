@@ -1,0 +1,213 @@
+"""A replica's log, and the disk it lives on.
+
+The log knows at which offset each leader epoch began; that is all a follower needs to find where
+its history parts from the leader's. The broker is written against the two protocols. The twins in
+memory are the simulator's disk: a `MemoryLogDirectory` outlives the broker object that used it,
+just as files outlive a process.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from regent.model.ids import LeaderEpoch, TopicPartition
+
+Value: TypeAlias = str | int
+
+#: What a log without any epoch answers: it cannot say where anything ends.
+UNKNOWN_EPOCH = LeaderEpoch(-1)
+UNKNOWN_OFFSET = -1
+
+
+class LogEntry(Struct, frozen=True, gc=False):
+    """One record, stamped with the epoch of the leader that took it."""
+
+    leader_epoch: LeaderEpoch
+    value: Value
+
+
+class EpochEnd(NamedTuple):
+    """Up to which offset, exclusive, a log agrees with the history of a leader epoch."""
+
+    leader_epoch: LeaderEpoch
+    end_offset: int
+
+
+class ReplicaLog(Protocol):
+    """The records of one replica, from `start_offset` up to and without `end_offset`."""
+
+    @property
+    def start_offset(self) -> int:
+        """The first offset that can be read."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets (LEO)."""
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch | None:
+        """The last leader epoch that began in this log, with or without records."""
+
+    def begin_epoch(self, leader_epoch: LeaderEpoch) -> int:
+        """Note that a leader starts at the present end, which is returned."""
+
+    def append(self, leader_epoch: LeaderEpoch, values: Iterable[Value]) -> int:
+        """Add records as the leader; the offset of the first is returned."""
+
+    def append_entries(self, entries: Sequence[LogEntry]) -> None:
+        """Add records as a follower, with the epochs that the leader stamped on them."""
+
+    def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
+        """At most `limit` records from `offset` on."""
+
+    def truncate_to(self, offset: int) -> None:
+        """Forget every record and every epoch that began at or above `offset`."""
+
+    def end_offset_for(self, leader_epoch: LeaderEpoch) -> EpochEnd:
+        """The largest epoch here that is not above the asked one, and where the next began."""
+
+
+class LogDirectory(Protocol):
+    """The logs of one broker, and the high watermarks as of the last checkpoint."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the disk is offline: nothing on it may be read or written."""
+
+    def open(self, name: TopicPartition) -> ReplicaLog:
+        """The partition's log, made empty if it is not there."""
+
+    def has(self, name: TopicPartition) -> bool:
+        """Whether there is a log of that name."""
+
+    def delete(self, name: TopicPartition) -> None:
+        """Remove the log and its checkpoint; one that is not there is no error."""
+
+    def names(self) -> tuple[TopicPartition, ...]:
+        """All logs on this disk, in order."""
+
+    def high_watermark(self, name: TopicPartition) -> int:
+        """The last checkpoint, or 0, which is always safe."""
+
+    def checkpoint(self, name: TopicPartition, high_watermark: int) -> None:
+        """Remember how far the partition was committed."""
+
+
+class MemoryLog:
+    """A log in a list, with the start offsets of its epochs beside it.
+
+    Both epoch lists grow together and strictly: an epoch that got no record before the next one
+    began at the same offset leaves no trace, as in Kafka's leader-epoch cache.
+    """
+
+    def __init__(self) -> None:
+        self._entries: list[LogEntry] = []
+        self._epochs: list[LeaderEpoch] = []
+        self._epoch_starts: list[int] = []
+
+    @property
+    def start_offset(self) -> int:
+        """Always 0: retention is not modelled."""
+        return 0
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return len(self._entries)
+
+    @property
+    def latest_epoch(self) -> LeaderEpoch | None:
+        """The last epoch noted, or None in a log that never had one."""
+        return self._epochs[-1] if self._epochs else None
+
+    def begin_epoch(self, leader_epoch: LeaderEpoch) -> int:
+        """Note the epoch at the present end; entries that contradict it make room."""
+        start = len(self._entries)
+        if self._epochs and self._epochs[-1] == leader_epoch:
+            return self._epoch_starts[-1]
+        while self._epochs and (self._epochs[-1] > leader_epoch or self._epoch_starts[-1] >= start):
+            self._epochs.pop()
+            self._epoch_starts.pop()
+        self._epochs.append(leader_epoch)
+        self._epoch_starts.append(start)
+        return start
+
+    def append(self, leader_epoch: LeaderEpoch, values: Iterable[Value]) -> int:
+        """Add records of the leader's own epoch."""
+        first = len(self._entries)
+        self.append_entries([LogEntry(leader_epoch, value) for value in values])
+        return first
+
+    def append_entries(self, entries: Sequence[LogEntry]) -> None:
+        """Add records, noting each epoch where its first record lands."""
+        for entry in entries:
+            if not self._epochs or self._epochs[-1] != entry.leader_epoch:
+                self.begin_epoch(entry.leader_epoch)
+            self._entries.append(entry)
+
+    def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
+        """A slice; empty at or above the end."""
+        return tuple(self._entries[offset : offset + limit])
+
+    def truncate_to(self, offset: int) -> None:
+        """Drop the tail, and the epochs that began in it.
+
+        An epoch that began at the very end goes even when no record does: it may be one that
+        the leader never had.
+        """
+        del self._entries[offset:]
+        while self._epoch_starts and self._epoch_starts[-1] >= offset:
+            self._epochs.pop()
+            self._epoch_starts.pop()
+
+    def end_offset_for(self, leader_epoch: LeaderEpoch) -> EpochEnd:
+        """As Kafka's cache answers; an epoch before all known ones ends where the first begins."""
+        if not self._epochs:
+            return EpochEnd(UNKNOWN_EPOCH, UNKNOWN_OFFSET)
+        end = len(self._entries)
+        # From the end, because followers ask about recent epochs.
+        for known, start in zip(reversed(self._epochs), reversed(self._epoch_starts), strict=True):
+            if known <= leader_epoch:
+                return EpochEnd(known, end)
+            end = start
+        return EpochEnd(leader_epoch, end)
+
+
+class MemoryLogDirectory:
+    """A disk in memory. It can be lost (`wipe`) and it can fail (`failed`)."""
+
+    def __init__(self) -> None:
+        self.failed = False
+        self._logs: dict[TopicPartition, MemoryLog] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+
+    def open(self, name: TopicPartition) -> MemoryLog:
+        """The log of that name, new if need be."""
+        return self._logs.setdefault(name, MemoryLog())
+
+    def has(self, name: TopicPartition) -> bool:
+        """Whether there is a log of that name."""
+        return name in self._logs
+
+    def delete(self, name: TopicPartition) -> None:
+        """Remove the log and its checkpoint."""
+        self._logs.pop(name, None)
+        self._high_watermarks.pop(name, None)
+
+    def names(self) -> tuple[TopicPartition, ...]:
+        """All logs, sorted."""
+        return tuple(sorted(self._logs))
+
+    def high_watermark(self, name: TopicPartition) -> int:
+        """The last checkpoint, or 0."""
+        return self._high_watermarks.get(name, 0)
+
+    def checkpoint(self, name: TopicPartition, high_watermark: int) -> None:
+        """Remember how far the partition was committed."""
+        self._high_watermarks[name] = high_watermark
+
+    def wipe(self) -> None:
+        """Lose everything, as when a disk is replaced."""
+        self._logs.clear()
+        self._high_watermarks.clear()

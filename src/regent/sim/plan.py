@@ -1,0 +1,125 @@
+"""What will be done to a simulated cluster, as data: it can be printed, shortened and replayed."""
+
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from regent.errors import BadInput
+from regent.sim.character import Character, draw
+
+#: Faults that come at a time; the others (rates) are decided for each message.
+TIMED_FAULTS: Final = (
+    "crash",
+    "bounce",
+    "pause",
+    "expire_session",
+    "depose",
+    "cut_two_way",
+    "cut_one_way",
+    "cut_from_zookeeper",
+    "slow_link",
+    "crash_after_write",
+    "lose_disk",
+    "skew_clock",
+)
+#: Of these a run has at most a few: each costs the only copy of something.
+RARE: Final = ("lose_disk",)
+
+
+class Step(Struct, frozen=True):
+    """One thing done to the cluster. `brokers` are those it is done to, `ms` how long or how much."""
+
+    at_ms: int
+    kind: str
+    brokers: tuple[int, ...] = ()
+    ms: int = 0
+    topic: str = ""
+
+
+class Plan(Struct, frozen=True):
+    """A whole run: its character and its steps. The seed decides all chance that is left."""
+
+    seed: int
+    character: Character
+    steps: tuple[Step, ...]
+
+
+def draw_plan(seed: int, *, safety_ms: int | None = None) -> Plan:
+    """The plan that a seed stands for."""
+    random = Random(f"plan-{seed}")
+    character = draw(random, safety_ms=safety_ms)
+    return Plan(seed, character, tuple(sorted(_steps(random, character), key=lambda s: s.at_ms)))
+
+
+def _steps(random: Random, character: Character) -> list[Step]:
+    steps = [Step(t.at_ms, "create_topic", topic=t.name) for t in character.topics]
+    for topic in character.topics:
+        if random.random() < 0.4:
+            at_ms = topic.at_ms + random.randrange(500, 20_000)
+            steps.append(Step(at_ms, "add_partitions", topic=topic.name, ms=random.randint(1, 2)))
+    if random.random() < 0.3:
+        steps.append(Step(random.randrange(character.safety_ms), "corrupt_topic", topic="broken"))
+    if random.random() < 0.4:
+        broker = random.randint(1, character.broker_count)
+        steps.append(Step(random.randrange(character.safety_ms), "move_endpoint", (broker,)))
+    return steps + _draw_faults(random, character)
+
+
+def _draw_faults(random: Random, character: Character) -> list[Step]:
+    kinds = [kind for kind in character.faults if kind in TIMED_FAULTS]
+    steps: list[Step] = []
+    at_ms = 3_000
+    while kinds:
+        at_ms += int(random.expovariate(1) * character.fault_interval_ms) + 1
+        if at_ms >= character.safety_ms:
+            break
+        kind = random.choice(kinds)
+        if kind in RARE and random.random() < 0.7:
+            continue
+        steps.append(_draw_fault(random, character, at_ms, kind))
+    return steps
+
+
+def _draw_fault(random: Random, character: Character, at_ms: int, kind: str) -> Step:
+    brokers = random.sample(range(1, character.broker_count + 1), 2)
+    timeout_ms = character.session_timeout_ms
+    match kind:
+        case "crash" | "lose_disk":
+            return Step(at_ms, kind, (brokers[0],), random.randrange(100, 3 * timeout_ms))
+        case "bounce":
+            return Step(at_ms, kind, (brokers[0],), random.randrange(1, 60))
+        case "pause":
+            # Some short enough to go unnoticed, some longer than the session lives.
+            return Step(at_ms, kind, (brokers[0],), random.randrange(50, 3 * timeout_ms))
+        case "cut_two_way" | "cut_one_way":
+            return Step(at_ms, kind, tuple(brokers), random.randrange(200, 3 * timeout_ms))
+        case "cut_from_zookeeper":
+            return Step(at_ms, kind, (brokers[0],), random.randrange(200, 3 * timeout_ms))
+        case "slow_link":
+            return Step(at_ms, kind, tuple(brokers), random.randrange(50, 2_000))
+        case "crash_after_write":
+            return Step(at_ms, kind, (), random.randint(1, 6))
+        case "skew_clock":
+            return Step(at_ms, kind, (brokers[0],), random.randrange(-60_000, 60_000))
+        case _:
+            return Step(at_ms, kind, (brokers[0],))
+
+
+def write_plan(plan: Plan, path: Path) -> None:
+    """Keep a plan in a file."""
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n")
+
+
+def read_plan(path: Path) -> Plan:
+    """A plan from a file, or a clear word on why not."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Plan)
+    except OSError as error:
+        raise BadInput(f"cannot read the plan {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise BadInput(
+            f"{path} is not a plan: {error}; `regent simulate` writes one when a run fails"
+        ) from error
