@@ -71,7 +71,7 @@ def name(topic: str, index: int) -> TopicPartition:
     return TopicPartition(topic, index)
 
 
-def proposal(  # noqa: PLR0913 - it has that many fields, all of them named
+def proposal(
     *isr: int,
     topic: str = "id-of-t",
     index: int = 0,

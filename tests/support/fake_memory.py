@@ -62,7 +62,7 @@ class FakeMemory:
         self.leaderships: dict[TopicPartition, Leadership | Malformed] = {}
         self.notifications: dict[str, tuple[TopicPartition, ...] | Malformed] = {}
         self.minted_count = 0
-        #: Called with every fenced ask before it is looked at.
+        #: Called with every ask that writes for a controller, before it is looked at.
         self.before_write: Callable[[Ask[Any]], None] = lambda _: None
         #: What is raised instead of an answer, by the kind of ask.
         self.failures: dict[type[Ask[Any]], Exception] = {}
@@ -92,12 +92,18 @@ class FakeMemory:
         self.holder = BrokerId(successor)
         self._raise_epoch()
 
+    def free_role(self) -> None:
+        """Nobody holds the role: its holder has died, or somebody deleted it by hand."""
+        self.holder = None
+
     # --- what the core asks ----------------------------------------------------------------------
 
     def answer(self, ask: Ask[Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one case for each ask
         """Do what is asked, or raise what the test wants raised."""
         if type(ask) in self.failures:
             raise self.failures[type(ask)]
+        if isinstance(ask, TakeController):
+            self.before_write(ask)
         if isinstance(ask, Fenced):
             self.before_write(ask)
             if ask.fence != self.epoch:

@@ -40,10 +40,12 @@ from regent.model.facts import (
     IsrShrunk,
     LeaderElected,
     LeadershipLearned,
+    LoadedPartition,
     MoveRefused,
     PartitionMoved,
     ReplicaMoved,
     RequestSent,
+    TopicLoaded,
 )
 from regent.model.leadership import Leadership
 
@@ -69,7 +71,7 @@ def lines_of(step: Ask[Any] | Effect) -> Iterator[str]:
             yield line_of_ask(step)
 
 
-def line_of_ask(ask: Ask[Any]) -> str:
+def line_of_ask(ask: Ask[Any]) -> str:  # noqa: PLR0911 - one case for each kind
     """The kind of ask, and what it is about."""
     kind = type(ask).__name__
     match ask:
@@ -122,7 +124,7 @@ def _stop(entry: StopReplicaPartition) -> str:
     return f"{entry.topic}-{entry.partition} epoch={entry.leader_epoch}{delete}"
 
 
-def line_of_fact(fact: Fact) -> str:
+def line_of_fact(fact: Fact) -> str:  # noqa: PLR0911 - one case for each kind
     """What took hold."""
     match fact:
         case PartitionMoved():
@@ -145,8 +147,19 @@ def line_of_fact(fact: Fact) -> str:
             return f"{fact.topic}-{fact.partition}@{fact.broker_id} shrunk {_fact_led(fact)}"
         case IsrAltered():
             return f"{fact.topic}-{fact.partition} altered {_fact_led(fact)}"
+        case TopicLoaded():
+            loaded = "; ".join(map(_loaded, fact.partitions))
+            return f"{fact.topic} loaded ({fact.topic_id}): {loaded}"
         case _:
             return repr(fact)
+
+
+def _loaded(entry: LoadedPartition) -> str:
+    found = f"{entry.partition} on {commas(entry.replicas)}"
+    if entry.isr is None:
+        return found
+    led_by = f"leader={entry.leader} isr={commas(entry.isr)}"
+    return f"{found} {led_by} epoch={entry.leader_epoch} v{entry.zk_version}"
 
 
 def _fact_led(fact: LeaderElected | LeadershipLearned | IsrShrunk | IsrAltered) -> str:

@@ -15,8 +15,10 @@ from regent.model.facts import RequestAnswered
 Answered = LeaderAndIsrAnswered | UpdateMetadataAnswered | StopReplicaAnswered
 
 
-def on_answered(_state: ControllerState, event: Answered) -> Procedure[None]:
-    """Record the answer; a stale controller epoch in it ends the reign."""
+def on_answered(state: ControllerState, event: Answered) -> Procedure[None]:
+    """Record the answer; a stale controller epoch in it ends the reign that asked."""
+    if event.controller_epoch != state.controller_epoch:
+        return
     answer = event.answer
     refused = [code for _, code in answer.partition_errors if code is not ErrorCode.NONE]
     api = type(event).__name__.removesuffix("Answered")

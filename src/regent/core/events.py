@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from regent.model.alter_partition import AlterPartition
 from regent.model.control_requests import ControlAnswer
-from regent.model.ids import BrokerEpoch, BrokerId, TopicPartition
+from regent.model.ids import BrokerEpoch, BrokerId, ControllerEpoch, TopicPartition
 
 
 class EventBase(Struct, frozen=True, tag=True, tag_field="event"):
@@ -77,6 +77,8 @@ class LeaderAndIsrAnswered(EventBase, frozen=True, tag=True):
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
+    #: Of the request. An answer may come when its reign is over, even to the same node's next.
+    controller_epoch: ControllerEpoch
     answer: ControlAnswer
 
 
@@ -85,6 +87,8 @@ class UpdateMetadataAnswered(EventBase, frozen=True, tag=True):
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
+    #: Of the request. An answer may come when its reign is over, even to the same node's next.
+    controller_epoch: ControllerEpoch
     answer: ControlAnswer
 
 
@@ -93,6 +97,8 @@ class StopReplicaAnswered(EventBase, frozen=True, tag=True):
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
+    #: Of the request. An answer may come when its reign is over, even to the same node's next.
+    controller_epoch: ControllerEpoch
     answer: ControlAnswer
     deleted: tuple[TopicPartition, ...] = ()
 

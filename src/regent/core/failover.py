@@ -120,7 +120,8 @@ def resign(state: ControllerState, reason: str) -> Procedure[None]:
     yield CloseAllChannels()
     yield Journal([ControllerResigned(reason)])
     state.clear()
-    state.active_id = None
+    if state.active_id == state.controller_id:
+        state.active_id = None
 
 
 def on_session_expired(state: ControllerState, _event: SessionExpired) -> Procedure[None]:
@@ -153,8 +154,12 @@ def abdicate_after_failure(state: ControllerState, failure: str) -> Procedure[No
 
 
 def on_deposed(state: ControllerState, moved: ControllerMoved, now_ms: int) -> Procedure[None]:
-    """A newer controller exists, or existed: resign, then look who it is."""
+    """A newer controller exists, or existed: resign, then look who it is.
+
+    Whoever said so may be wrong, and then `/controller` is still ours: a role that nobody fills
+    must be free.
+    """
     if state.is_active:
-        yield from resign(state, f"deposed: {moved}")
+        yield from abdicate(state, f"deposed: {moved}")
     if (yield from _read_holder(state)) is None:
         yield from stand_for_election(state, now_ms)

@@ -61,7 +61,7 @@ def on_alter_partition_requested(
     asked: list[Partition] = []
     for proposal in request.proposals:
         partition = _find(state, request, proposal)
-        error = _unknown(request) if partition is None else None
+        error = _unknown(state, request, proposal) if partition is None else None
         if partition is not None:
             asked.append(partition)
             error = verdict_on(state, partition, request, proposal)
@@ -125,8 +125,9 @@ def _find(
     return None if name is None else state.partition(name, proposal.partition)
 
 
-def _unknown(request: AlterPartition) -> ErrorCode:
-    if request.version >= TOPIC_IDS_SINCE_VERSION:
+def _unknown(state: ControllerState, request: AlterPartition, proposal: IsrProposal) -> ErrorCode:
+    """A known topic that lacks the partition is another thing than an unknown topic id."""
+    if request.version >= TOPIC_IDS_SINCE_VERSION and proposal.topic not in state.topic_names:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

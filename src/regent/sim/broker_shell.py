@@ -57,6 +57,8 @@ class BrokerShell:
         self._appends: dict[int, Callable[[AnswerAppend], None]] = {}
         self._append_count = 0
         self._tick_at_ms: int | None = None
+        #: Until then this broker's fetchers stand still.
+        self.replicates_again_ms = 0
 
     # --- what reaches the broker --------------------------------------------------------------
 
@@ -119,7 +121,11 @@ class BrokerShell:
     def _perform(self, effect: BrokerEffect) -> None:
         match effect:
             case SendFetch():
-                self._send_fetch(effect)
+                stall_ms = self.replicates_again_ms - self._process.monotonic_ms
+                if stall_ms > 0:
+                    self._process.after_ms(stall_ms, lambda: self._send_fetch(effect))
+                else:
+                    self._send_fetch(effect)
             case AnswerFetch(replica_id=replica_id, fetch_id=fetch_id, answer=answer):
                 reply = self._parked.pop((replica_id, fetch_id), None)
                 if reply is not None:

@@ -90,15 +90,14 @@ class ControllerChannels:
 def _event(
     now_ms: int, channel: Channel, request: ControlRequest, answer: ControlAnswer
 ) -> LeaderAndIsrAnswered | UpdateMetadataAnswered | StopReplicaAnswered:
+    broker = (now_ms, channel.broker_id, channel.broker_epoch, request.controller_epoch, answer)
     match request:
         case LeaderAndIsr():
-            return LeaderAndIsrAnswered(now_ms, channel.broker_id, channel.broker_epoch, answer)
+            return LeaderAndIsrAnswered(*broker)
         case UpdateMetadata():
-            return UpdateMetadataAnswered(now_ms, channel.broker_id, channel.broker_epoch, answer)
+            return UpdateMetadataAnswered(*broker)
         case StopReplica():
             deleted = tuple(
                 TopicPartition(p.topic, p.partition) for p in request.partitions if p.delete
             )
-            return StopReplicaAnswered(
-                now_ms, channel.broker_id, channel.broker_epoch, answer, deleted
-            )
+            return StopReplicaAnswered(*broker, deleted)

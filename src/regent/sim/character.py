@@ -29,6 +29,7 @@ FAULTS: Final = (
     "deliver_late",
     "skew_clock",
     "stall_controller",
+    "stall_replication",
 )
 
 
@@ -73,7 +74,7 @@ def draw(random: Random, *, safety_ms: int | None = None) -> Character:
         broker_count=broker_count,
         latency_us=random.choice((200, 500, 1_000, 5_000, 20_000)),
         session_timeout_ms=random.choice((1_500, 3_000, 6_000)),
-        replica_lag_ms=random.choice((1_000, 2_000, 5_000)),
+        replica_lag_ms=random.choice((500, 1_000, 3_000)),
         min_isr=random.choice((1, 1, 2)),
         isr_mode=random.choice((IsrMode.BY_REQUEST, IsrMode.DIRECT)),
         append_interval_ms=random.choice((20, 50, 100, 300)),
@@ -83,7 +84,7 @@ def draw(random: Random, *, safety_ms: int | None = None) -> Character:
         break_per_mille=random.choice((2, 10, 30)) if "break_zookeeper_connection" in faults else 0,
         lose_answer_per_mille=random.choice((5, 20, 60)) if "lose_answer" in faults else 0,
         late_per_mille=random.choice((5, 20)) if "deliver_late" in faults else 0,
-        stall_per_mille=random.choice((20, 100, 300)) if "stall_controller" in faults else 0,
+        stall_per_mille=random.choice((50, 150, 300)) if "stall_controller" in faults else 0,
         topics=tuple(
             _draw_topic(random, i, broker_count, length_ms) for i in range(random.randint(1, 4))
         ),

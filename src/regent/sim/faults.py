@@ -67,7 +67,7 @@ def lose_disk(world: World, step: Step) -> bool:
 
 
 def pause(world: World, step: Step) -> bool:
-    """A node stands still, for longer than its session perhaps, and then goes on as if nothing was."""
+    """A node stands still, perhaps for longer than its session lives, and then simply goes on."""
     process = world.processes.get(BrokerId(step.brokers[0]))
     if process is None or process.is_paused:
         return False
@@ -96,6 +96,15 @@ def crash_after_write(world: World, step: Step) -> bool:
     if not active:
         return False
     active[-1].writes_to_live = step.ms
+    return True
+
+
+def stall_replication(world: World, step: Step) -> bool:
+    """A node's fetchers stand still: it lags, leaves the ISR, and comes back."""
+    process = world.processes.get(BrokerId(step.brokers[0]))
+    if process is None:
+        return False
+    process.shell.replicates_again_ms = world.schedule.now_ms + step.ms
     return True
 
 
@@ -227,6 +236,7 @@ STEPS: Final[Mapping[str, Callable[[World, Step], bool]]] = {
         lose_disk,
         pause,
         crash_after_write,
+        stall_replication,
         skew_clock,
         expire_session,
         depose,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from regent.journal.record import Record
-from regent.model.control_requests import ControlRequest
+from regent.model.control_requests import ControlAnswer, ControlRequest
 from regent.model.ids import BrokerId, TopicPartition
 from regent.sim.plan import Step
 from regent.zookeeper.store import WatchKind
@@ -66,6 +66,11 @@ class Observer:
         self, process: "Process", broker_id: BrokerId, number: int, request: ControlRequest
     ) -> None:
         """A controller's channel put a request on the wire, for the first time or again."""
+
+    def control_answered(
+        self, process: "Process", request: ControlRequest, answer: ControlAnswer
+    ) -> None:
+        """A broker judged a control request, and has done what it will do about it."""
 
     def leader_began(self, process: "Process", name: TopicPartition, leader_epoch: int) -> None:
         """A broker began to lead."""

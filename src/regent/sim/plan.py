@@ -24,13 +24,14 @@ TIMED_FAULTS: Final = (
     "crash_after_write",
     "lose_disk",
     "skew_clock",
+    "stall_replication",
 )
 #: Of these a run has at most a few: each costs the only copy of something.
 RARE: Final = ("lose_disk",)
 
 
 class Step(Struct, frozen=True):
-    """One thing done to the cluster. `brokers` are those it is done to, `ms` how long or how much."""
+    """One thing done to the cluster: to which brokers, and for how long or how much."""
 
     at_ms: int
     kind: str
@@ -84,28 +85,36 @@ def _draw_faults(random: Random, character: Character) -> list[Step]:
 
 
 def _draw_fault(random: Random, character: Character, at_ms: int, kind: str) -> Step:
-    brokers = random.sample(range(1, character.broker_count + 1), 2)
+    one, other = random.sample(range(1, character.broker_count + 1), 2)
+    affected: dict[str, tuple[int, ...]] = {
+        "cut_two_way": (one, other),
+        "cut_one_way": (one, other),
+        "slow_link": (one, other),
+        "crash_after_write": (),
+    }
+    return Step(at_ms, kind, affected.get(kind, (one,)), _draw_ms(random, character, kind))
+
+
+def _draw_ms(random: Random, character: Character, kind: str) -> int:
+    """How long the fault lasts, or how much of it there is."""
     timeout_ms = character.session_timeout_ms
-    match kind:
-        case "crash" | "lose_disk":
-            return Step(at_ms, kind, (brokers[0],), random.randrange(100, 3 * timeout_ms))
-        case "bounce":
-            return Step(at_ms, kind, (brokers[0],), random.randrange(1, 60))
-        case "pause":
-            # Some short enough to go unnoticed, some longer than the session lives.
-            return Step(at_ms, kind, (brokers[0],), random.randrange(50, 3 * timeout_ms))
-        case "cut_two_way" | "cut_one_way":
-            return Step(at_ms, kind, tuple(brokers), random.randrange(200, 3 * timeout_ms))
-        case "cut_from_zookeeper":
-            return Step(at_ms, kind, (brokers[0],), random.randrange(200, 3 * timeout_ms))
-        case "slow_link":
-            return Step(at_ms, kind, tuple(brokers), random.randrange(50, 2_000))
-        case "crash_after_write":
-            return Step(at_ms, kind, (), random.randint(1, 6))
-        case "skew_clock":
-            return Step(at_ms, kind, (brokers[0],), random.randrange(-60_000, 60_000))
-        case _:
-            return Step(at_ms, kind, (brokers[0],))
+    # Half of those that ZooKeeper may notice end just about when it does.
+    around = random.randrange(timeout_ms, timeout_ms + 2_000)
+    noticed = random.choice((around, random.randrange(50, 3 * timeout_ms)))
+    return {
+        "crash": random.randrange(100, 3 * timeout_ms),
+        "lose_disk": random.randrange(100, 3 * timeout_ms),
+        "bounce": random.randrange(1, 60),
+        "pause": noticed,
+        "cut_from_zookeeper": noticed,
+        "cut_two_way": random.randrange(200, 3 * timeout_ms),
+        "cut_one_way": random.randrange(200, 3 * timeout_ms),
+        "slow_link": random.randrange(50, 2_000),
+        "crash_after_write": random.randint(1, 6),
+        # Around the time after which a follower counts as lagging.
+        "stall_replication": int(random.uniform(0.8, 2) * character.replica_lag_ms),
+        "skew_clock": random.randrange(-60_000, 60_000),
+    }.get(kind, 0)
 
 
 def write_plan(plan: Plan, path: Path) -> None:

@@ -28,7 +28,7 @@ from regent.core.events import SessionExpired, SessionStarted
 from regent.errors import ControllerMoved, RegentError, SessionLost
 from regent.journal.record import SCHEMA_VERSION, Record
 from regent.model.facts import Fact
-from regent.model.ids import BrokerId
+from regent.model.ids import BROKER_EPOCH_UNKNOWN, BrokerId
 from regent.sim.broker_shell import BrokerShell
 from regent.sim.channels import ControllerChannels
 from regent.sim.observer import Violation
@@ -58,6 +58,7 @@ class Process:
         self.is_alive = True
         self.is_paused = False
         self._backlog: list[Callable[[], None]] = []
+        self._waiting_for_service: list[Callable[[], None]] = []
         self.controller = Controller(broker_id, ControllerConfig())
         self.queue = EventQueue()
         self.shell = BrokerShell(self)
@@ -117,6 +118,13 @@ class Process:
         for action in backlog:
             self.deliver(action)
 
+    def serve(self, action: Callable[[], None]) -> None:
+        """Handle a request. Until a broker knows which life it is in, its socket is not read."""
+        if self.broker.broker_epoch == BROKER_EPOCH_UNKNOWN:
+            self._waiting_for_service.append(action)
+        else:
+            action()
+
     # --- session ------------------------------------------------------------------------------
 
     def on_session(self, session_id: int, previous_session_id: int | None) -> None:
@@ -125,6 +133,9 @@ class Process:
         def registered(broker_epoch: Any) -> None:
             self.broker.registered(broker_epoch)
             self.put(SessionStarted(self.now_ms))
+            waiting, self._waiting_for_service = self._waiting_for_service, []
+            for action in waiting:
+                action()
 
         def not_registered(_failure: RegentError) -> None:
             # An earlier life's registration has not expired yet: try until it has.

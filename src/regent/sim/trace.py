@@ -5,7 +5,7 @@ moves of a topic's replicas, shares a line. The transcript watches and changes n
 it is the same run.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from regent.journal.record import Record
 from regent.model import facts
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import BrokerId
+from regent.sim.network import ZOOKEEPER
 from regent.sim.observer import Observer
 from regent.sim.plan import Step
 
@@ -77,9 +78,17 @@ class Trace(Observer):
 
     def step_carried_out(self, world: "World", step: Step) -> None:
         """A fault, or something that users do."""
+        self._release()
+        died: list[Line] = []
+        # The hook comes when it is done; a reader wants the cause before the death.
+        while self._lines and self._lines[-1].kind == "node" and self._is_now(world):
+            died.insert(0, self._lines.pop())
         kind = "user" if step.kind in USER_STEPS else "fault"
-        node = step.brokers[0] if step.brokers else None
+        node = step.brokers[0] if step.brokers and step.kind != "depose" else None
+        if node == ZOOKEEPER:
+            node = None
         self._add(world, kind, describe_step(step), node=node)
+        self._lines.extend(died)
 
     def node_started(self, process: "Process") -> None:
         """A node is launched."""
@@ -116,12 +125,15 @@ class Trace(Observer):
         self._note_healing(world)
         self._lines.append(Line(world.schedule.now_us, kind, what, None, node))
 
+    def _is_now(self, world: "World") -> bool:
+        return self._lines[-1].at_us == world.schedule.now_us
+
     def _note_healing(self, world: "World") -> None:
         if not self._is_healed and not world.faults_are_on:
             self._is_healed = True
             self._release()
             what = "everything is healed: from now on the cluster must come to rest"
-            self._lines.append(Line(world.schedule.now_us, "phase", what))
+            self._lines.append(Line(world.plan.character.safety_ms * 1_000, "phase", what))
 
     def _release(self) -> None:
         held, self._held = self._held, []
@@ -129,7 +141,8 @@ class Trace(Observer):
             return
         at_us, epoch, node, fact_class = self._held_key[:4]
         self._held_key = ()
-        kind, what = _WORDS[fact_class], _describe(held)
+        kind, describe = WORDS[fact_class]
+        what = describe(held if fact_class in _SHARED else held[0])
         if what:
             self._lines.append(Line(at_us, kind, what, epoch, node))
 
@@ -139,131 +152,77 @@ class Trace(Observer):
 USER_STEPS: Final = ("create_topic", "add_partitions", "corrupt_topic", "move_endpoint", "depose")
 
 
+#: How a step is told; one that is not here is told by its kind and its duration.
+STEP_WORDS: Final = {
+    "cut_two_way": "{one} and {other} do not hear each other for {seconds}",
+    "cut_one_way": "{one} does not get through to {other} for {seconds}",
+    "slow_link": "{one} to {other} takes {seconds} longer",
+    "crash_after_write": "the controller dies after {ms} more writes",
+    "depose": "somebody deletes /controller",
+    "skew_clock": "the clock is off by {seconds}",
+    "add_partitions": "{ms} more for {topic}",
+    "create_topic": "{topic}",
+    "corrupt_topic": "{topic}",
+}
+
+
 def describe_step(step: Step) -> str:
     """What is done, with its measure."""
     seconds = f"{step.ms / 1000:.3f} s"
-    one, other = (*step.brokers, 0, 0)[:2]
-    match step.kind:
-        case "cut_two_way":
-            return f"cut_two_way: {one} and {other} do not hear each other for {seconds}"
-        case "cut_one_way":
-            return f"cut_one_way: {one} does not get through to {other} for {seconds}"
-        case "slow_link":
-            return f"slow_link: {one} to {other} takes {seconds} longer"
-        case "crash_after_write":
-            return f"crash_after_write: the controller dies after {step.ms} more writes"
-        case "depose":
-            return "depose: somebody deletes /controller"
-        case "skew_clock":
-            return f"skew_clock: the clock is off by {seconds}"
-        case "add_partitions":
-            return f"add_partitions: {step.ms} more for {step.topic}"
-        case "create_topic" | "corrupt_topic":
-            return f"{step.kind}: {step.topic}"
-        case _:
-            return f"{step.kind} for {seconds}" if step.ms else step.kind
+    if step.kind not in STEP_WORDS:
+        return f"{step.kind} for {seconds}" if step.ms else step.kind
+    one, other = map(_host, (*step.brokers, ZOOKEEPER, ZOOKEEPER)[:2])
+    words = STEP_WORDS[step.kind]
+    if step.kind == "slow_link" and not step.ms:
+        words = "{one} to {other} is as fast as before"
+    told = words.format(one=one, other=other, seconds=seconds, ms=step.ms, topic=step.topic)
+    return f"{step.kind}: {told}"
+
+
+def _host(host_id: int) -> str:
+    return "ZooKeeper" if host_id == ZOOKEEPER else str(host_id)
 
 
 # --- facts in words -------------------------------------------------------------------------
-
-#: Facts of these kinds share a line when they come together and agree in these fields.
-_SHARED: Final[Mapping[type, tuple[str, ...]]] = {
-    facts.PartitionMoved: ("topic", "before", "after"),
-    facts.ReplicaMoved: ("topic", "replica_before", "replica_after"),
-    facts.RequestSent: ("api",),
-    facts.BrokerUp: ("loaded",),
-    facts.TopicLoaded: (),
-}
-
-#: The word in the fourth column.
-_WORDS: Final[Mapping[type, str]] = {
-    facts.ControllerElected: "controller",
-    facts.ControllerResigned: "controller",
-    facts.EventFailed: "controller",
-    facts.ZnodeIsolated: "refused",
-    facts.BrokerUp: "broker",
-    facts.BrokerDown: "broker",
-    facts.BrokerUpdated: "broker",
-    facts.TopicLoaded: "topic",
-    facts.ReplicasStarted: "replica",
-    facts.PartitionsStarted: "partition",
-    facts.TopicForgotten: "topic",
-    facts.TopicIdGiven: "topic",
-    facts.AssignmentChanged: "topic",
-    facts.PartitionMoved: "partition",
-    facts.ReplicaMoved: "replica",
-    facts.MoveRefused: "refused",
-    facts.LeaderElected: "election",
-    facts.IsrShrunk: "isr",
-    facts.IsrAltered: "isr",
-    facts.LeadershipLearned: "isr",
-    facts.RequestSent: "request",
-    facts.RequestAnswered: "refused",
-    facts.CallRefused: "refused",
-}
+#
+# The facts are `Any` because the table below, not the signature, ties them to their kind.
 
 
-def _describe(held: list[Any]) -> str:
-    """The words for facts that share a line; empty for what is not worth one."""
-    match held[0]:
-        case facts.PartitionMoved() as first:
-            numbers = _ids(fact.partition for fact in held)
-            return f"{first.topic}-{numbers} {first.before.value} → {first.after.value}"
-        case facts.ReplicaMoved() as first:
-            before, after = first.replica_before.value, first.replica_after.value
-            return f"{first.topic}-{_where(held)} {before} → {after}"
-        case facts.RequestSent(api=api):
-            told = ", ".join(f"{fact.broker_id} ({fact.partition_count})" for fact in held)
-            return f"{api} to {told}"
-        case facts.BrokerUp(loaded=loaded):
-            numbers = _ids(fact.broker_id for fact in held)
-            return f"{numbers} found alive" if loaded else f"{numbers} up"
-        case facts.TopicLoaded():
-            return ", ".join(f"{fact.topic} ({_count(fact.partitions)})" for fact in held)
-        case fact:
-            return _describe_one(fact)
+def _describe_partition_moves(moved: Any) -> str:
+    numbers = _ids(fact.partition for fact in moved)
+    return f"{moved[0].topic}-{numbers} {moved[0].before.value} → {moved[0].after.value}"
 
 
-def _describe_one(fact: facts.Fact) -> str:
-    match fact:
-        case facts.ControllerElected():
-            return "elected"
-        case facts.ControllerResigned(reason=reason):
-            return f"resigned: {reason}"
-        case facts.EventFailed(reason=reason):
-            return f"failed: {reason}"
-        case facts.ZnodeIsolated(path=path, reason=reason):
-            return f"{path} is left alone: {reason}"
-        case facts.BrokerDown(broker_id=broker_id, bounced=bounced):
-            return f"{broker_id} bounced" if bounced else f"{broker_id} down"
-        case facts.BrokerUpdated(broker_id=broker_id):
-            return f"{broker_id} has other endpoints"
-        case facts.ReplicasStarted(topic=topic, offline_brokers=offline):
-            return f"{topic} has dead replicas on {_ids(offline)}" if offline else ""
-        case facts.PartitionsStarted(topic=topic, new=new, offline=offline):
-            parts = ((new, "NewPartition"), (offline, "OfflinePartition"))
-            return ", ".join(f"{topic}-{_ids(which)} is {word}" for which, word in parts if which)
-        case facts.TopicForgotten(topic=topic):
-            return f"{topic} is gone"
-        case facts.TopicIdGiven(topic=topic, topic_id=topic_id):
-            return f"{topic} has id {topic_id}"
-        case facts.AssignmentChanged(topic=topic, partition=partition, replicas=replicas):
-            return f"{topic}-{partition} replicas {_ids(replicas)}"
-        case facts.LeaderElected():
-            return _describe_election(fact)
-        case facts.IsrShrunk() | facts.IsrAltered() | facts.LeadershipLearned():
-            return _describe_isr(fact)
-        case facts.MoveRefused():
-            return _describe_refused_move(fact)
-        case facts.RequestAnswered():
-            return _describe_answer(fact)
-        case facts.CallRefused():
-            return _describe_refused_call(fact)
-        case _:
-            raise AssertionError(f"{type(fact).__name__} shares its lines")
+def _describe_replica_moves(moved: Any) -> str:
+    before, after = moved[0].replica_before.value, moved[0].replica_after.value
+    return f"{moved[0].topic}-{_where(moved)} {before} → {after}"
 
 
-def _describe_election(fact: facts.LeaderElected) -> str:
+def _describe_requests(sent: Any) -> str:
+    told = ", ".join(f"{fact.broker_id} ({fact.partition_count})" for fact in sent)
+    return f"{sent[0].api} to {told}"
+
+
+def _describe_brokers(came: Any) -> str:
+    return _ids(f.broker_id for f in came) + (" found alive" if came[0].loaded else " up")
+
+
+def _describe_topics(loaded: Any) -> str:
+    return ", ".join(f"{fact.topic} ({_count(len(fact.partitions))})" for fact in loaded)
+
+
+def _describe_dead_replicas(fact: Any) -> str:
+    if not fact.offline_brokers:
+        return ""
+    return f"{fact.topic} has dead replicas on {_ids(fact.offline_brokers)}"
+
+
+def _describe_start(fact: Any) -> str:
+    found = ((fact.new, "NewPartition"), (fact.offline, "OfflinePartition"))
+    return ", ".join(f"{fact.topic}-{_ids(which)} is {word}" for which, word in found if which)
+
+
+def _describe_election(fact: Any) -> str:
     way = fact.before.value + (", unclean" if fact.unclean else "")
     return (
         f"{fact.topic}-{fact.partition} leader {_leader(fact.leader_before)}→{_leader(fact.leader)}"
@@ -271,41 +230,42 @@ def _describe_election(fact: facts.LeaderElected) -> str:
     )
 
 
-def _describe_isr(fact: facts.IsrShrunk | facts.IsrAltered | facts.LeadershipLearned) -> str:
-    match fact:
-        case facts.IsrShrunk(broker_id=broker_id):
-            why = f"{broker_id} taken out"
-        case facts.IsrAltered():
-            why = "asked by the leader"
-        case facts.LeadershipLearned():
-            why = "found in ZooKeeper"
+def _describe_isr(fact: Any, why: str) -> str:
     return (
         f"{fact.topic}-{fact.partition} leader {_leader(fact.leader)}"
         f" isr {_ids(fact.isr)} epoch {fact.leader_epoch} ({why})"
     )
 
 
-def _describe_refused_move(fact: facts.MoveRefused) -> str:
+def _describe_refused_move(fact: Any) -> str:
     after = fact.replica_after or fact.after
     where = "" if fact.broker_id is None else f" on {fact.broker_id}"
     target = "" if after is None else f" → {after.value}"
     return f"{fact.topic}-{fact.partition}{where}{target}: {fact.reason}"
 
 
-def _describe_answer(fact: facts.RequestAnswered) -> str:
+def _describe_answer(fact: Any) -> str:
     """Only a refusal is worth a line."""
     if fact.error is not ErrorCode.NONE:
         return f"{fact.api} by {fact.broker_id}: {fact.error.name}"
     if fact.partition_count:
-        return f"{fact.api} by {fact.broker_id}: {_count(range(fact.partition_count))}"
+        return f"{fact.api} by {fact.broker_id}: {_count(fact.partition_count)} refused"
     return ""
 
 
-def _describe_refused_call(fact: facts.CallRefused) -> str:
+def _describe_refused_call(fact: Any) -> str:
     caller = "" if fact.broker_id is None else f" of {fact.broker_id}"
     subject = "" if fact.topic is None else f" for {fact.topic}-{fact.partition}"
     reason = "" if fact.reason is None else f", {fact.reason}"
     return f"{fact.api}{caller}{subject}: {fact.error.name}{reason}"
+
+
+def _describe_assignment(fact: Any) -> str:
+    return f"{fact.topic}-{fact.partition} replicas {_ids(fact.replicas)}"
+
+
+def _gone(fact: Any) -> str:
+    return "bounced" if fact.bounced else "down"
 
 
 def _ids(numbers: Iterable[int]) -> str:
@@ -316,8 +276,8 @@ def _leader(broker_id: BrokerId) -> str:
     return str(broker_id) if broker_id >= 0 else "none"
 
 
-def _count(partitions: Any) -> str:
-    return "1 partition" if len(partitions) == 1 else f"{len(partitions)} partitions"
+def _count(partition_count: int) -> str:
+    return "1 partition" if partition_count == 1 else f"{partition_count} partitions"
 
 
 def _where(moved: list[facts.ReplicaMoved]) -> str:
@@ -332,3 +292,42 @@ def _where(moved: list[facts.ReplicaMoved]) -> str:
     for partition, brokers in by_partition.items():
         by_brokers.setdefault(brokers, []).append(partition)
     return "; ".join(f"{_ids(p)} on {_ids(b)}" for b, p in by_brokers.items())
+
+
+#: Facts of these kinds share a line when they come together and agree in these fields.
+_SHARED: Final[Mapping[type, tuple[str, ...]]] = {
+    facts.PartitionMoved: ("topic", "before", "after"),
+    facts.ReplicaMoved: ("topic", "replica_before", "replica_after"),
+    facts.RequestSent: ("api",),
+    facts.BrokerUp: ("loaded",),
+    facts.TopicLoaded: (),
+}
+
+#: The fourth column and the fifth, for every fact; what is told by no words has no line.
+# fmt: off
+WORDS: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
+    facts.ControllerElected:  ("controller", lambda _: "elected"),
+    facts.ControllerResigned: ("controller", lambda f: f"resigned: {f.reason}"),
+    facts.EventFailed:        ("controller", lambda f: f"failed: {f.reason}"),
+    facts.BrokerUp:           ("broker",     _describe_brokers),
+    facts.BrokerDown:         ("broker",     lambda f: f"{f.broker_id} " + _gone(f)),
+    facts.BrokerUpdated:      ("broker",     lambda f: f"{f.broker_id} has other endpoints"),
+    facts.TopicLoaded:        ("topic",      _describe_topics),
+    facts.TopicForgotten:     ("topic",      lambda f: f"{f.topic} is gone"),
+    facts.TopicIdGiven:       ("topic",      lambda f: f"{f.topic} has id {f.topic_id}"),
+    facts.AssignmentChanged:  ("topic",      _describe_assignment),
+    facts.PartitionsStarted:  ("partition",  _describe_start),
+    facts.PartitionMoved:     ("partition",  _describe_partition_moves),
+    facts.ReplicasStarted:    ("replica",    _describe_dead_replicas),
+    facts.ReplicaMoved:       ("replica",    _describe_replica_moves),
+    facts.LeaderElected:      ("election",   _describe_election),
+    facts.IsrShrunk:          ("isr",        lambda f: _describe_isr(f, f"{f.broker_id} out")),
+    facts.IsrAltered:         ("isr",        lambda f: _describe_isr(f, "asked by the leader")),
+    facts.LeadershipLearned:  ("isr",        lambda f: _describe_isr(f, "found in ZooKeeper")),
+    facts.RequestSent:        ("request",    _describe_requests),
+    facts.RequestAnswered:    ("refused",    _describe_answer),
+    facts.MoveRefused:        ("refused",    _describe_refused_move),
+    facts.CallRefused:        ("refused",    _describe_refused_call),
+    facts.ZnodeIsolated:      ("refused",    lambda f: f"{f.path} is left alone: {f.reason}"),
+}
+# fmt: on

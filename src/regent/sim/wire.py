@@ -84,7 +84,7 @@ class Wire:
                 return
             if not is_open:
                 world.counts["request_delivered_late"] += 1
-            target.deliver(lambda: handle(target, reply))
+            target.deliver(lambda: target.serve(lambda: handle(target, reply)))
 
         if world.chance_late():
             # The connection breaks while the request is in some buffer on the way.
@@ -96,7 +96,12 @@ class Wire:
             world.schedule.after_ms(1, lambda: deliver(lambda: finish(None)))
             return
         world.network.send(source, int(target_id), arrive)
-        world.schedule.after_ms(timeout_ms, lambda: is_open and deliver(lambda: finish(None)))
+
+        def expire() -> None:
+            if is_open:
+                deliver(lambda: finish(None))
+
+        world.schedule.after_ms(timeout_ms, expire)
 
 
 def _now(action: Callable[[], None]) -> None:

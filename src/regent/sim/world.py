@@ -121,13 +121,15 @@ class World:
         """How long a controller stands still between an answer and what it makes of it; mostly 0.
 
         The broker beside it goes on: this is one busy thread, not a paused process. After reading
-        leaderships it is likelier, because that is when others may write what was just read.
+        leaderships it is likelier and longer: that is when others may write what was just read.
         """
-        per_mille = self.plan.character.stall_per_mille
-        if not self._happens(3 * per_mille if has_read else per_mille):
+        per_mille, mean_ms = self.plan.character.stall_per_mille, 300
+        if has_read:
+            per_mille, mean_ms = 4 * per_mille, 2_000
+        if not self._happens(per_mille):
             return 0
         self.counts["stall_controller"] += 1
-        return int(self._random.expovariate(1) * self.plan.character.replica_lag_ms) + 1
+        return int(self._random.expovariate(1) * mean_ms) + 1
 
     def draw_break_point(self, requests: Sequence[Request]) -> int | None:
         """After how many of these requests the connection to ZooKeeper breaks, if it does."""
@@ -192,6 +194,8 @@ class World:
             self.counts["zombie_request_refused"] += 1
         elif answer.error is ErrorCode.STALE_BROKER_EPOCH:
             self.counts["earlier_life_request_refused"] += 1
+        for observer in self._observers["control_answered"]:
+            observer.control_answered(process, request, answer)
 
     def leader_began(self, process: Process, name: TopicPartition, leader_epoch: int) -> None:
         """A broker began to lead."""

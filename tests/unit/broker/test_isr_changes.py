@@ -243,16 +243,21 @@ def test_success_that_speaks_of_another_state_commits_nothing(
 
 
 def test_an_answer_from_before_a_new_leadership_is_ignored() -> None:
-    """It grants an ISR of a leadership that is over."""
+    """It speaks of a wish that is over, and must not take back the one that is pending now."""
     core = leader(T0)
     fetch_from(core, B2, T0)
     (effect,) = sent(core)
     core.leader_and_isr(leader_and_isr((T0, leadership(epoch=2, isr=(B1, B3)))), NOW_MS)
+    core.fetch(Fetch(B2, 1, 0, 0, (FetchPosition(T0, LeaderEpoch(2), 0),)), NOW_MS)
+    assert core.hosted[T0].pending_isr == (B1, B3, B2)
 
-    answer = AlterPartitionAnswer(verdicts=(verdict(T0, B1, B2),))
+    refused = verdict(T0, error=ErrorCode.INELIGIBLE_REPLICA)
+    answer = AlterPartitionAnswer(verdicts=(refused,))
     core.alter_partition_answered(effect.request_id, answer, NOW_MS)
 
     assert core.hosted[T0].isr == (B1, B3)
+    assert core.hosted[T0].pending_isr == (B1, B3, B2)
+    assert [each.request.proposals[0].isr for each in sent(core)] == [(B1, B3, B2)]
 
 
 def test_without_a_controller_wishes_wait_for_update_metadata() -> None:
@@ -279,6 +284,46 @@ def test_the_next_follower_is_proposed_when_the_first_has_joined() -> None:
 
     (second,) = sent(core)
     assert [each.isr for each in second.request.proposals] == [(B1, B2, B3)]
+
+
+def test_a_follower_that_counts_as_dead_is_not_proposed_until_it_lives() -> None:
+    """The controller would refuse it anyway; the lag check finds it once it is known alive."""
+    core = leader(T0)
+    core.update_metadata(update_metadata(B1))
+    fetch_from(core, B2, T0)
+    assert sent(core) == []
+
+    core.update_metadata(update_metadata(B1, B2))
+    core.tick(NOW_MS + 5_000)
+
+    assert [each.request.proposals for each in sent(core)] == [(proposal(T0, B1, B2),)]
+
+
+def test_a_follower_that_has_gone_quiet_is_not_proposed() -> None:
+    """It was caught up once, but nobody knows whether it still is there."""
+    core = leader(T0)
+    core.update_metadata(update_metadata(B1))
+    fetch_from(core, B2, T0)
+
+    core.update_metadata(update_metadata(B1, B2))
+    core.tick(NOW_MS + 10_001)
+
+    assert sent(core) == []
+
+
+def test_a_follower_that_drops_a_partition_was_in_sync_until_then() -> None:
+    """Its lag counts from its last fetch, not from when its position last moved."""
+    core = leader(T0, isr=(B1, B2))
+    fetch_from(core, B2, T0)
+    core.fetch(Fetch(B2, 2, 1, 1, forgotten=(T0,)), 50_000)
+    core.append(T0, "a", 1)
+
+    core.tick(60_000)
+    assert sent(core) == []
+    core.tick(65_000)
+
+    (effect,) = sent(core)
+    assert effect.request.proposals == (proposal(T0, B1),)
 
 
 DIRECT = BrokerConfig(isr_mode=IsrMode.DIRECT)

@@ -117,16 +117,16 @@ def test_the_epoch_cache_says_what_the_records_say(epochs: list[int], asked: int
     assert log.latest_epoch == (left[-1] if left else None)
 
 
-@given(shared=epoch_lists, ours=epoch_lists, theirs=epoch_lists)
+@given(mutual=epoch_lists, ours=epoch_lists, theirs=epoch_lists)
 def test_cutting_by_epochs_leaves_just_what_both_have(
-    shared: list[int], ours: list[int], theirs: list[int]
+    mutual: list[int], ours: list[int], theirs: list[int]
 ) -> None:
     """The property that all of replication rests on, for logs in which an epoch has one leader.
 
     Epochs after the fork are made distinct (odd here, even there), as leader epochs are.
     """
-    fork = max(shared, default=0) + 1
-    common = [LogEntry(LeaderEpoch(e), "common") for e in shared]
+    fork = max(mutual, default=0) + 1
+    common = [LogEntry(LeaderEpoch(e), "common") for e in mutual]
     follower = HostedPartition(T0, B2, MemoryLog())
     follower.log.append_entries(common)
     follower.log.append_entries([LogEntry(LeaderEpoch(fork + 2 * e), "ours") for e in ours])
@@ -135,7 +135,7 @@ def test_cutting_by_epochs_leaves_just_what_both_have(
     leader.append_entries([LogEntry(LeaderEpoch(fork + 2 * e + 1), "theirs") for e in theirs])
 
     agreed = False
-    for _ in range(len(shared) + len(ours) + 1):
+    for _ in range(len(mutual) + len(ours) + 1):
         latest_epoch = follower.log.latest_epoch
         if agreed or latest_epoch is None:
             agreed = True

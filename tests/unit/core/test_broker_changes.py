@@ -122,7 +122,7 @@ def test_a_broker_whose_address_changed_while_it_was_welcomed_is_read_again(scen
 
 @pytest.mark.requirement("B2")
 def test_the_partitions_of_a_dead_leader_are_led_by_another(scene: Scene) -> None:
-    """Offline, elected, and only then is the dead replica taken out: it has left the ISR by then."""
+    """Offline, then elected, and only then is the dead replica moved: it has left the ISR."""
     scene.live(1, 2, 3)
     led = leadership(1, (1, 2, 3), leader_epoch=5, zk_version=8)
     scene.partition(leadership=led)
@@ -420,7 +420,7 @@ def test_leadership_goes_to_the_survivor_each_time_and_its_epoch_only_grows(node
     node.handle(AlterPartitionRequested(0, 1, rejoin))
     history.append(node.stored(t0))
     node.memory.lose(3)
-    node.memory.holder = None
+    node.memory.free_role()
     successor = Scene(node.memory, controller_id=2)
     successor.elect()
     history.append(node.stored(t0))

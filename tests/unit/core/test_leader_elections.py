@@ -10,6 +10,7 @@ from regent.core.leader_elections import CONFLICTS_MAX, UNCLEAN_CONFIG
 from regent.core.partition_machine import move_partitions
 from regent.core.state import Partition
 from regent.errors import ControllerMoved
+from regent.model.control_requests import LeaderAndIsr
 from regent.model.facts import LeaderElected
 from regent.model.ids import BrokerId, LeaderEpoch, ZkVersion
 from regent.model.states import PartitionState
@@ -252,6 +253,33 @@ def test_a_broker_that_shuts_down_is_told_that_it_no_longer_leads(scene: Scene) 
     ]
 
 
+@pytest.mark.behaviour("elc-014", "elc-015")
+@pytest.mark.requirement("S4")
+def test_two_shutdowns_in_a_row_cost_one_leader_epoch_each(scene: Scene) -> None:
+    """5 dies between them: it is left out, while those that shut down are still told."""
+    scene.live(4, 5, 6, 7, 8, 9)
+    led = leadership(4, (4, 6, 9), leader_epoch=0, zk_version=0)
+    moved = scene.partition(replicas=(9, 8, 7, 6, 5, 4), leadership=led)
+    for going in ids(5, 6):
+        scene.state.mark_shutting_down(going)
+
+    first = go_online(scene, moved, strategy=Strategy.CONTROLLED_SHUTDOWN)
+    after_first = scene.stored(moved)
+    scene.state.remove_broker(BrokerId(5))
+    scene.state.mark_shutting_down(BrokerId(9))
+    second = go_online(scene, moved, strategy=Strategy.CONTROLLED_SHUTDOWN)
+
+    assert after_first == leadership(9, (4, 9), leader_epoch=1, zk_version=1)
+    assert scene.stored(moved) == leadership(4, (4,), leader_epoch=2, zk_version=2)
+    assert leader_and_isr_recipients(first) == [4, 5, 6, 7, 8, 9]
+    assert leader_and_isr_recipients(second) == [4, 6, 7, 8, 9]
+
+
+def leader_and_isr_recipients(run: Run[Any]) -> list[int]:
+    """The brokers that were told a leadership."""
+    return [s.broker_id for s in run.sends if isinstance(s.request, LeaderAndIsr)]
+
+
 def test_a_replica_in_a_failed_directory_is_not_elected(scene: Scene) -> None:
     """Its broker lives; the data does not."""
     scene.live(1, 2)
@@ -301,7 +329,7 @@ def test_without_leave_nobody_outside_the_isr_leads(scene: Scene) -> None:
     ],
 )
 def test_the_topic_decides_and_else_the_default(
-    scene: Scene, default: bool, config: dict[str, str], allowed: bool
+    scene: Scene, *, default: bool, config: dict[str, str], allowed: bool
 ) -> None:
     """One topic may prefer being available to being complete."""
     scene.configure(unclean=default)
@@ -343,7 +371,7 @@ def test_an_unclean_leader_is_recorded_and_marked_as_recovering(scene: Scene) ->
 
 @pytest.mark.parametrize(("protocol", "marked"), [("3.1", False), ("3.2", True)])
 def test_brokers_that_do_not_know_recovery_are_not_told_of_it(
-    scene: Scene, protocol: str, marked: bool
+    scene: Scene, *, protocol: str, marked: bool
 ) -> None:
     """The mark came with 3.2."""
     scene.configure(unclean=True, protocol=protocol)

@@ -147,7 +147,7 @@ def test_a_new_replica_that_goes_online_joins_the_assignment(scene: Scene) -> No
 @pytest.mark.behaviour("rsm-037")
 @pytest.mark.requirement("R3")
 def test_an_online_replica_that_goes_online_again_is_told_what_it_hosts(scene: Scene) -> None:
-    """This is how a restarted broker learns it: the same leadership, nothing written."""
+    """A restarted broker learns it like this: the same leadership, nothing written."""
     scene.live(17)
     led = leadership(17, (17,), leader_epoch=31)
     orders = scene.partition("orders", 3, (17,), leadership=led)
@@ -336,6 +336,25 @@ def test_a_replica_of_a_topic_being_deleted_goes_offline_whatever_the_state(scen
     assert run.story == ["t-0@1 OnlineReplica -> OfflineReplica"]
     assert run.told[-1] == "1 <- StopReplica t-0 epoch=-2"
     assert not any("LeaderAndIsr" in line for line in run.told)
+
+
+@pytest.mark.requirement("R4")
+def test_a_replica_of_a_topic_being_deleted_leaves_the_isr_and_nobody_is_told_to_lead(
+    scene: Scene,
+) -> None:
+    """The others are about to be stopped themselves."""
+    scene.live(1, 2)
+    led = scene.partition(replicas=(1, 2), leadership=leadership(1, (1, 2)))
+    scene.state.queue_deletions(["t"])
+
+    run = move(scene, led, 1, OFFLINE)
+
+    assert scene.stored(led) == leadership(-1, (2,), leader_epoch=1, zk_version=1)
+    assert run.told == [
+        "1 <- UpdateMetadata live=1,2",
+        "2 <- UpdateMetadata live=1,2",
+        "1 <- StopReplica t-0 epoch=-2",
+    ]
 
 
 # --- deletion ---------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ def test_all_leaderships_for_a_broker_are_one_request(scene: Scene) -> None:
     ]
     errors = tuple((p.name, ErrorCode.NONE) for p in partitions)
     answered = LeaderAndIsrAnswered(
-        0, B62, broker_epoch(62), ControlAnswer(partition_errors=errors)
+        0, B62, broker_epoch(62), EPOCH, ControlAnswer(partition_errors=errors)
     )
     assert scene.handle(answered).facts == [RequestAnswered(B62, "LeaderAndIsr", ErrorCode.NONE)]
 
@@ -130,7 +130,7 @@ def test_metadata_has_the_partitions_the_live_brokers_and_the_topic_ids(scene: S
         Send(B62, request),
     ]
     stale = UpdateMetadataAnswered(
-        0, B62, broker_epoch(62), ControlAnswer(ErrorCode.STALE_BROKER_EPOCH)
+        0, B62, broker_epoch(62), EPOCH, ControlAnswer(ErrorCode.STALE_BROKER_EPOCH)
     )
     assert scene.handle(stale).facts == [
         RequestAnswered(B62, "UpdateMetadata", ErrorCode.STALE_BROKER_EPOCH)
@@ -182,7 +182,7 @@ def test_a_stop_without_deletion_is_one_request_whose_answer_changes_nothing(
     for each in scene.state.all_partitions():
         batch.add_stop_replica(B62, each, delete=False)
     (_, send) = batch.send()
-    answered = scene.handle(StopReplicaAnswered(0, B62, broker_epoch(62), ControlAnswer()))
+    answered = scene.handle(StopReplicaAnswered(0, B62, broker_epoch(62), EPOCH, ControlAnswer()))
 
     stops = tuple(
         StopReplicaPartition(topic, index, LeaderEpoch(3), delete=False)
@@ -206,7 +206,7 @@ def test_a_stop_for_a_topic_queued_for_deletion_overrides_every_leader_epoch(
     lines = told(batch)
     before = {b: dict(on) for b, on in scene.state.replicas_on.items()}
     names = (name("x", 0), name("x", 1), name("y", 0))
-    answer = StopReplicaAnswered(0, B62, broker_epoch(62), ControlAnswer(), deleted=names)
+    answer = StopReplicaAnswered(0, B62, broker_epoch(62), EPOCH, ControlAnswer(), deleted=names)
     answered = scene.handle(answer)
 
     assert lines == [

@@ -184,7 +184,12 @@ def test_a_cleared_state_knows_nothing_and_is_not_in_office(scene: Scene) -> Non
     scene.state.clear()
 
     state = scene.state
-    assert (state.brokers, state.topics, state.replicas_on, state.electable) == ({}, {}, {}, set())
+    assert (state.brokers, state.topics, state.replicas_on, state.electable) == (
+        {},
+        {},
+        {},
+        frozenset(),
+    )
     assert (state.offline_partition_count, state.preferred_imbalance_count) == (0, 0)
     assert not state.is_active
 

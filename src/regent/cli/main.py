@@ -1,0 +1,87 @@
+"""The command line. It turns what a person typed into calls, and what went wrong into sentences."""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final
+
+import typer
+
+from regent import __version__
+from regent.cli.demo import demo
+from regent.cli.simulate import simulate
+from regent.errors import RegentError
+
+#: What sysexits.h calls a command that was used wrongly. Typer's 2 means something else here.
+EXIT_USAGE: Final = 64
+EXIT_INTERRUPTED: Final = 130
+
+#: What typer raises for a wrong option; it has moved between typer's releases.
+_UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    name="regent",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
+        print(f"regent {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def regent(
+    context: typer.Context,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Regent: a Kafka controller whose every decision is pure code.
+
+    `regent demo` shows what it does; `regent simulate` tries to break it.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+app.command()(demo)
+app.command()(simulate)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and give its exit code."""
+    try:
+        code = app(
+            args=None if arguments is None else list(arguments),
+            prog_name="regent",
+            standalone_mode=False,
+        )
+    except _UsageError as error:
+        _complain(f"{_message_of(error).rstrip('.')}; `regent --help` shows what there is")
+        return EXIT_USAGE
+    except RegentError as error:
+        _complain(str(error))
+        return EXIT_USAGE
+    except (typer.Abort, KeyboardInterrupt):
+        _complain("interrupted")
+        return EXIT_INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _message_of(error: Exception) -> str:
+    format_message: Callable[[], str] | None = getattr(error, "format_message", None)
+    return str(error) if format_message is None else format_message()
+
+
+def _complain(message: str) -> None:
+    print(f"regent: {message}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,275 @@
+"""The mutants: each is a mistake that somebody could make, and most are mistakes Kafka once had."""
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+ELECTION: Final = "regent.core.election"
+ELECTIONS: Final = "regent.core.leader_elections"
+PARTITIONS: Final = "regent.core.partition_machine"
+REPLICAS: Final = "regent.core.replica_machine"
+BATCH: Final = "regent.core.request_batch"
+BROKERS: Final = "regent.core.broker_changes"
+TOPICS: Final = "regent.core.topic_changes"
+FAILOVER: Final = "regent.core.failover"
+ISR: Final = "regent.core.isr_changes"
+STATE: Final = "regent.core.state"
+FENCING: Final = "regent.zookeeper.fencing"
+
+MUTANTS: Final = (
+    # --- fencing and office -----------------------------------------------------------------
+    Mutant(
+        "drop-the-epoch-check",
+        "controller writes are not conditional on the controller epoch",
+        FENCING,
+        "check = Check(paths.CONTROLLER_EPOCH, fence.zk_version)",
+        'check = Check("/controller_epoch", -1)',
+    ),
+    Mutant(
+        "stay-in-office-without-session",
+        "a controller whose session expired does not resign",
+        FAILOVER,
+        'if state.is_active:\n        yield from resign(state, "the ZooKeeper session expired")',
+        'if False:\n        yield from resign(state, "the ZooKeeper session expired")',
+    ),
+    Mutant(
+        "stay-in-office-when-replaced",
+        "a controller that sees another in /controller does not resign",
+        FAILOVER,
+        "if state.is_active and holder != state.controller_id:",
+        "if state.is_active and holder is None:",
+    ),
+    Mutant(
+        "keep-talking-after-resigning",
+        "the channels stay open when the controller resigns",
+        FAILOVER,
+        "    yield CloseAllChannels()\n",
+        "",
+    ),
+    Mutant(
+        "remember-after-resigning",
+        "the cluster is not forgotten when the controller resigns",
+        FAILOVER,
+        "    yield Journal([ControllerResigned(reason)])\n    state.clear()\n",
+        "    yield Journal([ControllerResigned(reason)])\n",
+    ),
+    Mutant(
+        "never-stand-again",
+        "nobody stands for election when /controller is deleted",
+        FAILOVER,
+        "    if holder is None:\n        yield from stand_for_election(state, event.now_ms)\n",
+        "",
+    ),
+    Mutant(
+        "leadership-before-brokers",
+        "at failover brokers hear of leaders before they hear who is alive (KAFKA-4443)",
+        FAILOVER,
+        "    yield from tell_live_brokers(state, state.brokers)\n    yield from start_replicas(state)\n",
+        "    yield from start_replicas(state)\n",
+    ),
+    # --- elections --------------------------------------------------------------------------
+    Mutant(
+        "choose-by-isr-order",
+        "the head of the ISR is elected, not the head of the assignment (KAFKA-1503)",
+        ELECTION,
+        "leader = next((r for r in alive if r in isr), None)\n    if leader is None:\n        return None\n    return Choice(leader, tuple(r for r in isr if r in alive)",
+        "leader = next((r for r in isr if r in alive), None)\n    if leader is None:\n        return None\n    return Choice(leader, tuple(r for r in isr if r in alive)",
+    ),
+    Mutant(
+        "isr-not-shrunk",
+        "an election leaves dead brokers in the ISR",
+        ELECTION,
+        "return Choice(leader, tuple(r for r in isr if r in alive), recipients=alive)",
+        "return Choice(leader, isr, recipients=alive)",
+    ),
+    Mutant(
+        "elect-out-of-sync",
+        "any live replica may be elected, in sync or not",
+        ELECTION,
+        "leader = next((r for r in alive if r in isr), None)\n    if leader is None:\n        return None\n    return Choice(leader, tuple(r for r in isr if r in alive)",
+        "leader = next(iter(alive), None)\n    if leader is None:\n        return None\n    return Choice(leader, (leader,)",
+    ),
+    Mutant(
+        "unclean-by-default",
+        "unclean election is on where nobody turned it on",
+        ELECTIONS,
+        "default = step.state.config.unclean_election_default",
+        "default = True",
+    ),
+    Mutant(
+        "leader-epoch-not-raised",
+        "an election keeps the leader epoch",
+        ELECTIONS,
+        "LeaderEpoch(before.leader_epoch + 1),",
+        "before.leader_epoch,",
+    ),
+    Mutant(
+        "guess-the-version",
+        "the version told to the leader is not the one ZooKeeper returned",
+        ELECTIONS,
+        "                    after.controller_epoch,\n                    result,\n",
+        "                    after.controller_epoch,\n                    after.zk_version,\n",
+    ),
+    Mutant(
+        "stale-cache-after-conflict",
+        "a lost race is decided again on what was believed before",
+        ELECTIONS,
+        "        reads = yield from ask(ReadLeaderships(waiting))\n        elected",
+        "        reads = [p.leadership for p in waiting]\n        elected",
+    ),
+    Mutant(
+        "conflict-is-failure",
+        "an election that lost a race is not held again",
+        ELECTIONS,
+        "CONFLICTS_MAX: Final = 10",
+        "CONFLICTS_MAX: Final = 1",
+    ),
+    Mutant(
+        "send-before-write",
+        "replicas are told the outcome of an election before it is written",
+        ELECTIONS,
+        "        writes = [LeadershipWrite(partition, after) for partition, after, _ in elected]\n",
+        "        for partition, after, choice in elected:\n"
+        "            step.state.set_leadership(partition, after)\n"
+        "            step.batch.add_leader_and_isr(choice.recipients, partition, is_new=False)\n"
+        "        yield from step.batch.send()\n"
+        "        writes = [LeadershipWrite(partition, after) for partition, after, _ in elected]\n",
+    ),
+    Mutant(
+        "tell-the-leader-only",
+        "followers do not hear of an election",
+        ELECTIONS,
+        "step.batch.add_leader_and_isr(choice.recipients, partition, is_new=is_new)",
+        "step.batch.add_leader_and_isr((choice.leader,), partition, is_new=is_new)",
+    ),
+    Mutant(
+        "dead-replicas-begin-in-sync",
+        "a new partition's first ISR has all assigned replicas, dead ones too",
+        ELECTIONS,
+        "alive[0], FIRST_LEADER_EPOCH, alive, state.controller_epoch, ZkVersion(0)",
+        "alive[0], FIRST_LEADER_EPOCH, partition.assignment.replicas, state.controller_epoch, ZkVersion(0)",
+    ),
+    # --- replicas ---------------------------------------------------------------------------
+    Mutant(
+        "empty-the-last-isr-member",
+        "the last member of an ISR is dropped when it dies (KAFKA-708)",
+        REPLICAS,
+        "isr if len(isr) == 1 else tuple(r for r in isr if r != broker_id)",
+        "tuple(r for r in isr if r != broker_id)",
+    ),
+    Mutant(
+        "dead-leader-stays-leader",
+        "a replica that goes offline keeps the leadership",
+        REPLICAS,
+        "NO_LEADER if before.leader == broker_id else before.leader,",
+        "before.leader,",
+    ),
+    Mutant(
+        "shrink-without-epoch",
+        "taking a replica out of the ISR keeps the leader epoch",
+        REPLICAS,
+        "LeaderEpoch(before.leader_epoch + 1),",
+        "before.leader_epoch,",
+    ),
+    Mutant(
+        "shrink-untold",
+        "the other replicas do not hear that one left the ISR",
+        REPLICAS,
+        "        step.batch.add_leader_and_isr(others, partition, is_new=False)\n",
+        "        step.batch.add_update_metadata(step.state.brokers, (partition,))\n",
+    ),
+    # --- brokers ----------------------------------------------------------------------------
+    Mutant(
+        "forget-a-bounce",
+        "a broker that died and came back between two looks is not noticed (KAFKA-7235)",
+        BROKERS,
+        "if b in state.brokers and readable[b].broker_epoch > state.brokers[b].broker_epoch",
+        "if False",
+    ),
+    Mutant(
+        "returning-broker-hosts-nothing",
+        "a broker that comes back is not told what it hosts",
+        BROKERS,
+        "    yield from move_replicas(state, hosted, ReplicaState.ONLINE)\n",
+        "",
+    ),
+    Mutant(
+        "returning-broker-helps-nobody",
+        "offline partitions are not tried when a broker comes",
+        BROKERS,
+        "    yield from try_online(state)\n    yield from watch_brokers(state, arrived)\n",
+        "    yield from watch_brokers(state, arrived)\n",
+    ),
+    Mutant(
+        "newcomer-knows-nothing",
+        "a new broker gets no metadata of the partitions that are there",
+        BROKERS,
+        "    yield from everything.send()\n",
+        "",
+    ),
+    Mutant(
+        "dead-broker-leads-on",
+        "partitions of a dead leader are not elected anew",
+        BROKERS,
+        "    yield from move_partitions(state, leaderless, PartitionState.OFFLINE)\n",
+        "    leaderless = {}\n",
+    ),
+    Mutant(
+        "requests-for-any-life",
+        "requests do not say for which life of the broker they are",
+        BATCH,
+        "                yield broker_id, registered.broker_epoch",
+        "                yield broker_id, BrokerEpoch(-1)",
+    ),
+    # --- topics, ISR changes, indexes ---------------------------------------------------------
+    Mutant(
+        "new-topics-unseen",
+        "a topic that is created is not served",
+        TOPICS,
+        "    yield from _serve_new(state, topics)\n\n\ndef on_topic_changed",
+        "\n\ndef on_topic_changed",
+    ),
+    Mutant(
+        "added-partitions-unseen",
+        "partitions added to a topic are not served",
+        TOPICS,
+        "    added = {i: a for i, a in read.partitions.items() if i not in topic.partitions}\n",
+        "    added = {}\n",
+    ),
+    Mutant(
+        "isr-for-the-dead",
+        "a leader may take dead brokers into its ISR (KAFKA-14140)",
+        ISR,
+        "if any(member not in state.electable for member in proposal.isr):",
+        "if False:",
+    ),
+    Mutant(
+        "isr-from-old-leaders",
+        "a leader of an earlier epoch may change the ISR",
+        ISR,
+        "    if proposal.leader_epoch < current.leader_epoch:\n        return ErrorCode.FENCED_LEADER_EPOCH\n",
+        "    proposal = type(proposal)(proposal.topic, proposal.partition, current.leader_epoch,"
+        " proposal.isr, current.zk_version)\n",
+    ),
+    Mutant(
+        "repeated-isr-request-refused",
+        "an ISR request whose answer was lost is refused when repeated (KAFKA-14144)",
+        ISR,
+        "        return ErrorCode.NONE\n    if proposal.zk_version < current.zk_version:",
+        "        return ErrorCode.INVALID_UPDATE_VERSION\n    if proposal.zk_version < current.zk_version:",
+    ),
+    Mutant(
+        "notifications-unread",
+        "ISR changes that leaders announce are not looked at",
+        ISR,
+        "    yield from refresh(state, list(changed))\n    batch = RequestBatch(state)\n    batch.add_update_metadata(state.brokers, changed)",
+        "    batch = RequestBatch(state)\n    batch.add_update_metadata(state.brokers, changed)",
+    ),
+    Mutant(
+        "offline-count-drifts",
+        "a partition that comes online is still counted as offline",
+        STATE,
+        "            elif before is PartitionState.OFFLINE:\n                self.offline_partition_count -= 1\n",
+        "",
+    ),
+)
