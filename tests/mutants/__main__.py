@@ -23,7 +23,10 @@ def main() -> int:
     arguments = parser.parse_args()
     names = [m.name for m in MUTANTS if arguments.only in (None, m.name)]
     if not names:
-        print(f"there is no mutant {arguments.only!r}; see tests/mutants/catalogue.py", file=sys.stderr)
+        print(
+            f"there is no mutant {arguments.only!r}; see tests/mutants/catalogue.py",
+            file=sys.stderr,
+        )
         return 64
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda name: _hunt(name, arguments.seeds), names))

@@ -1,15 +1,17 @@
 """Faults planted into the core, to see that the simulator finds them."""
 
-from collections.abc import Callable, Collection
-from typing import Final, TypeAlias
+from collections.abc import Collection
+from typing import Final
 
+from regent.core.channel import Channel
 from regent.core.election import Choice, Replicas
+from regent.model.control_requests import ControlRequest
 from regent.model.ids import BrokerId
-
-Election: TypeAlias = Callable[[Replicas, Replicas, Collection[BrokerId]], Choice | None]
 
 #: Where the core takes its clean elections from.
 ELECTION: Final = "regent.core.leader_elections.choose_offline"
+#: Where a broker's channel says what to send next.
+SENDING: Final = "regent.core.channel.Channel.next_to_send"
 
 
 def elect_the_dead(replicas: Replicas, _isr: Replicas, live: Collection[BrokerId]) -> Choice | None:
@@ -18,8 +20,8 @@ def elect_the_dead(replicas: Replicas, _isr: Replicas, live: Collection[BrokerId
     return Choice(leader, (leader,), recipients=replicas)
 
 
-def elect_nobody(_replicas: Replicas, _isr: Replicas, _live: Collection[BrokerId]) -> Choice | None:
-    """Stuck: what has lost its leader never gets another."""
+def send_nothing(_channel: Channel) -> ControlRequest | None:
+    """Stuck: what is decided is never told."""
     return None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from regent.sim.campaign import conduct
 from regent.sim.character import FAULTS
 from regent.sim.plan import write_plan
 from regent.sim.run import Verdict
-from tests.simulation.planted import ELECTION, Election, elect_nobody, elect_the_dead, trip
+from tests.simulation.planted import ELECTION, SENDING, elect_the_dead, send_nothing, trip
 
 Captured = pytest.CaptureFixture[str]
 
@@ -35,15 +36,16 @@ def test_runs_side_by_side_are_the_runs_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planted", "verdict"),
+    ("target", "planted", "verdict"),
     [
-        (trip, Verdict.CRASHED),
-        (elect_the_dead, Verdict.UNSAFE),
-        (elect_nobody, Verdict.STUCK),
+        (ELECTION, trip, Verdict.CRASHED),
+        (ELECTION, elect_the_dead, Verdict.UNSAFE),
+        (SENDING, send_nothing, Verdict.STUCK),
     ],
 )
-def test_the_exit_code_tells_how_a_run_failed(
-    planted: Election,
+def test_the_exit_code_tells_how_a_run_failed(  # noqa: PLR0913, PLR0917 - fixtures
+    target: str,
+    planted: Callable[..., object],
     verdict: Verdict,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -51,7 +53,7 @@ def test_the_exit_code_tells_how_a_run_failed(
 ) -> None:
     """A crash, a broken promise and a cluster that never rests are three different alarms."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(ELECTION, planted)
+    monkeypatch.setattr(target, planted)
     write_plan(PLAN, tmp_path / "plan.json")
 
     code = main(["simulate", "--replay", "plan.json"])

@@ -46,6 +46,7 @@ PURE_IMPORTS: Final = {
     "itertools",
     "msgspec",
     "operator",
+    "re",
     "regent",
     "typing",
 }

@@ -16,9 +16,8 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from regent import __version__
 from regent.broker.broker_config import IsrMode
-from regent.cli.printing import STYLES, stdout
+from regent.cli.printing import STYLES, VERSION, stdout
 from regent.core.state import ControllerState
 from regent.journal.reader import read
 from regent.journal.replay import ReplayedState, replay
@@ -136,7 +135,7 @@ PLAN: Final = Plan(
 def demo() -> None:
     """Watch a small cluster lose its controller and a broker, and lose nothing else."""
     console = stdout()
-    console.print(f"regent {__version__}: three simulated brokers, the real controller")
+    console.print(f"regent {VERSION}: three simulated brokers, the real controller")
     began_s = time.perf_counter()
     transcript, ending = Trace(), Ending()
     with TemporaryDirectory() as scratch:

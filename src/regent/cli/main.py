@@ -6,8 +6,8 @@ from typing import Annotated, Final
 
 import typer
 
-from regent import __version__
 from regent.cli.demo import demo
+from regent.cli.printing import VERSION
 from regent.cli.simulate import simulate
 from regent.errors import RegentError
 
@@ -28,7 +28,7 @@ app = typer.Typer(
 
 def _show_version(is_wanted: bool) -> None:
     if is_wanted:
-        print(f"regent {__version__}")
+        print(f"regent {VERSION}")
         raise typer.Exit
 
 

@@ -9,11 +9,13 @@ import msgspec
 from rich.console import Console
 from rich.text import Text
 
-from regent import __version__
+import regent
 from regent.sim.campaign import CampaignReport
 from regent.sim.character import Character
 from regent.sim.plan import Plan
 from regent.sim.trace import HEADER, Line
+
+VERSION: Final = regent.__version__
 
 #: The colour of a line in the transcript, by its kind.
 STYLES: Final = {
@@ -53,7 +55,7 @@ def print_transcript(lines: Iterable[Line], console: Console) -> None:
 
 def print_plan(plan: Plan, console: Console) -> None:
     """The seed, the version and everything that was drawn, before the first tick."""
-    console.print(f"regent {__version__}, seed {plan.seed}", style="bold")
+    console.print(f"regent {VERSION}, seed {plan.seed}", style="bold")
     for line in describe_character(plan.character):
         console.print(f"  {line}")
     console.print(f"  steps                  {len(plan.steps)}")

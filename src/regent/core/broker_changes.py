@@ -127,13 +127,19 @@ def lose_replicas(
     state: ControllerState, lost: Mapping[BrokerId, Sequence[Partition]]
 ) -> Procedure[None]:
     """These replicas can no longer be used: elect where they led, then take them offline."""
-    deleting = state.topics_to_delete
+    deleting, electable = state.topics_to_delete, state.electable
     kept = {b: [p for p in partitions if p.topic not in deleting] for b, partitions in lost.items()}
     leaderless = dict.fromkeys(
-        p
-        for partitions in kept.values()
-        for p in partitions
-        if p.leadership is not None and not state.is_replica_online(p.leadership.leader, p)
+        [
+            p
+            for partitions in kept.values()
+            for p in partitions
+            if (known := p.leadership) is not None
+            and (
+                known.leader not in electable
+                or (state.offline_dirs and state.is_in_failed_dir(known.leader, p))
+            )
+        ]
     )
     yield from move_partitions(state, leaderless, PartitionState.OFFLINE)
     results = yield from try_online(state)

@@ -58,8 +58,9 @@ class EventQueue:
         return len(self._waiting)
 
     def put(self, event: Event) -> None:
-        """Queue an event; its own time says when."""
+        """Queue an event; its own time says when. Whoever calls a closed queue has `refusal`."""
         assert isinstance(event, EventBase), "only events are queued"
+        assert not self.is_closed, "a closed queue takes nothing more"
         self._numbered += 1
         self._waiting.append(Queued(event, self._numbered, event.now_ms))
 

@@ -83,6 +83,27 @@ def imbalance_count_is_right(state: ControllerState) -> Iterator[str]:
         yield f"{counted} partitions are imbalanced, {state.preferred_imbalance_count} are counted"
 
 
+def no_partition_is_left_without_a_possible_leader(state: ControllerState) -> Iterator[str]:
+    """An offline partition has no in-sync replica that could lead, or it would be led."""
+    for partition in state.partitions_in[PartitionState.OFFLINE]:
+        known = partition.leadership
+        if known is None or partition.topic in state.topics_to_delete:
+            continue
+        possible = [
+            r
+            for r in partition.assignment.replicas
+            if r in known.isr and state.is_replica_online(r, partition)
+        ]
+        if possible:
+            yield f"{partition} is offline and {possible} could lead it"
+
+
+def who_knows_another_has_resigned(state: ControllerState) -> Iterator[str]:
+    """A controller that has heard of another in office is no longer one."""
+    if state.is_active and state.active_id != state.controller_id:
+        yield f"{state.controller_id} acts as controller and knows that {state.active_id} is it"
+
+
 def reassignments_are_marked(state: ControllerState) -> Iterator[str]:
     """Exactly the partitions with replicas coming or going are marked as reassigning."""
     moving = [p for p in state.all_partitions() if p.assignment.is_reassigning]
@@ -103,6 +124,8 @@ INVARIANTS: Final[tuple[Callable[[ControllerState], Iterator[str]], ...]] = (
     replicas_have_a_partition,
     offline_count_is_right,
     imbalance_count_is_right,
+    no_partition_is_left_without_a_possible_leader,
+    who_knows_another_has_resigned,
     reassignments_are_marked,
     inactive_state_is_empty,
 )

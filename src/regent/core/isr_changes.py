@@ -25,6 +25,7 @@ from regent.core.effects import Journal, Reply
 from regent.core.events import AlterPartitionRequested, IsrChangesNotified
 from regent.core.isolation import isolate
 from regent.core.leader_elections import learn
+from regent.core.partition_machine import try_online
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.model.alter_partition import (
@@ -36,6 +37,7 @@ from regent.model.alter_partition import (
 from regent.model.error_codes import ErrorCode
 from regent.model.facts import CallRefused, Fact, IsrAltered
 from regent.model.leadership import Leadership
+from regent.model.states import PartitionState
 
 API: Final = "AlterPartition"
 #: From this request version on topics are named by id, and ineligible replicas have their code.
@@ -238,6 +240,9 @@ def on_isr_changes_notified(state: ControllerState, _event: IsrChangesNotified) 
     batch = RequestBatch(state)
     batch.add_update_metadata(state.brokers, changed)
     yield from batch.send()
+    # A leader that we lost may have taken in a replica that could now lead.
+    if any(partition.state is PartitionState.OFFLINE for partition in changed):
+        yield from try_online(state)
     names = tuple(notification.name for notification in notifications)
     yield from ask(DeleteIsrNotifications(fence_of(state), names))
 

@@ -5,7 +5,9 @@ know it, record it and have it told. A lost race is decided afresh, a bounded nu
 """
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
+
+from msgspec import Struct
 
 from regent.core.asks import (
     CreateLeaderships,
@@ -33,7 +35,7 @@ from regent.core.partition_step import PartitionStep
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
 from regent.model.facts import Fact, LeaderElected, LeadershipLearned
-from regent.model.ids import FIRST_LEADER_EPOCH, LeaderEpoch, ZkVersion
+from regent.model.ids import FIRST_LEADER_EPOCH, NO_LEADER, LeaderEpoch, ZkVersion
 from regent.model.leadership import Leadership
 from regent.model.protocol_version import RECOVERY_SINCE
 from regent.model.states import PartitionState
@@ -118,12 +120,12 @@ def elect_leaders(step: PartitionStep, partitions: Sequence[Partition]) -> Proce
         reads = yield from ask(ReadLeaderships(waiting))
         elected = yield from _decide(step, waiting, reads)
         yield from step.journal()
-        if not elected:
+        if not elected.writes:
             return
-        writes = [LeadershipWrite(partition, after) for partition, after, _ in elected]
-        results = yield from ask(WriteLeaderships(fence_of(step.state), writes))
+        results = yield from ask(WriteLeaderships(fence_of(step.state), elected.writes))
         waiting = []
-        for (partition, after, choice), result in zip(elected, results, strict=True):
+        for write, choice, result in zip(elected.writes, elected.choices, results, strict=True):
+            partition, after = write.partition, write.leadership
             if result is WriteFailure.CONFLICT:
                 waiting.append(partition)
             elif isinstance(result, WriteFailure):
@@ -155,15 +157,26 @@ def elect_first_or_again(step: PartitionStep, partitions: Sequence[Partition]) -
         yield from elect_leaders(step, led_before)
 
 
-Elected: TypeAlias = tuple[Partition, Leadership, Choice]
+class Elected(Struct, frozen=True):
+    """What is to be written, and beside each write the choice that it comes from."""
+
+    # Two lists, because a tuple for each election is one more object for the garbage collector.
+    writes: list[LeadershipWrite]
+    choices: list[Choice]
+
+    def add(self, partition: Partition, after: Leadership, choice: Choice) -> None:
+        """One more that has a leader."""
+        self.writes.append(LeadershipWrite(partition, after))
+        self.choices.append(choice)
 
 
 def _decide(
     step: PartitionStep, partitions: Sequence[Partition], reads: Sequence[LeadershipRead]
-) -> Procedure[list[Elected]]:
+) -> Procedure[Elected]:
     """The new leadership of each partition that can have one; the others are refused."""
     state, strategy = step.state, step.strategy
-    elected: list[Elected] = []
+    controller_epoch, failed_dirs = state.controller_epoch, state.offline_dirs
+    elected = Elected([], [])
     unled: list[tuple[Partition, Leadership]] = []
     # Few assignments and ISRs are shared by many partitions: each combination is decided once.
     decided: dict[tuple[int, tuple[int, ...]], Choice | None] = {}
@@ -171,20 +184,20 @@ def _decide(
         if not isinstance(read, Leadership):
             step.refuse(partition, ONLINE, _unusable(read))
             continue
-        if read.controller_epoch > state.controller_epoch:
+        if read.controller_epoch > controller_epoch:
             raise ControllerMoved(f"{partition} was written by epoch {read.controller_epoch}")
         if read != partition.leadership:
             learn(state, partition, read, step.facts)
         key = (id(partition.assignment), read.isr)
-        if state.offline_dirs or key not in decided:
+        if failed_dirs or key not in decided:
             decided[key] = choose(state, partition, read, strategy)
         choice = decided[key]
         if choice is None:
             unled.append((partition, read))
         else:
-            elected.append((partition, _led_by(state, choice, read), choice))
+            elected.add(partition, _led_by(state, choice, read), choice)
     if unled:
-        elected += yield from _decide_unclean(step, unled)
+        yield from _decide_unclean(step, unled, elected)
     return elected
 
 
@@ -211,16 +224,15 @@ def choose(
 
 
 def _decide_unclean(
-    step: PartitionStep, unled: Sequence[tuple[Partition, Leadership]]
-) -> Procedure[list[Elected]]:
+    step: PartitionStep, unled: Sequence[tuple[Partition, Leadership]], elected: Elected
+) -> Procedure[None]:
     """Where no in-sync replica can lead, ask whether any other may; configs are read only now."""
     state = step.state
     if step.strategy not in (Strategy.OFFLINE, Strategy.OFFLINE_UNCLEAN):
         for partition, _ in unled:
             step.refuse(partition, ONLINE, f"no replica is eligible under {step.strategy}")
-        return []
+        return
     allowed = yield from _unclean_allowed(step, [partition for partition, _ in unled])
-    elected: list[Elected] = []
     for partition, read in unled:
         verdict = allowed[partition.topic]
         if verdict is not True:
@@ -230,8 +242,7 @@ def _decide_unclean(
         if choice is None:
             step.refuse(partition, ONLINE, "no assigned replica is alive")
         else:
-            elected.append((partition, _led_by(state, choice, read), choice))
-    return elected
+            elected.add(partition, _led_by(state, choice, read), choice)
 
 
 def _unclean_allowed(
@@ -269,8 +280,8 @@ def _install(
     step: PartitionStep, partition: Partition, written: Leadership, choice: Choice, *, is_new: bool
 ) -> None:
     """The election is durable: know it, record it, and have it told (P6)."""
-    state = step.state
-    before, leader_before = partition.state, state.leader_of(partition)
+    state, known = step.state, partition.leadership
+    before, leader_before = partition.state, NO_LEADER if known is None else known.leader
     state.set_leadership(partition, written)
     state.set_partition_state(partition, ONLINE)
     if choice.is_unclean:

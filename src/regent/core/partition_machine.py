@@ -36,7 +36,10 @@ def move_partitions(
     step = PartitionStep(state, strategy)
     groups: dict[PartitionState, list[Partition]] = {}
     for partition in partitions:
-        groups.setdefault(partition.state, []).append(partition)
+        group = groups.get(partition.state)
+        if group is None:
+            group = groups[partition.state] = []
+        group.append(partition)
     for before, group in groups.items():
         move = TRANSITIONS.get((before, target))
         if move is None:
@@ -108,8 +111,7 @@ def forget(step: PartitionStep, partitions: Sequence[Partition]) -> Procedure[No
 def _settle_all(
     step: PartitionStep, partitions: Sequence[Partition], target: PartitionState
 ) -> Procedure[None]:
-    for partition in partitions:
-        step.settle(partition, target)
+    step.settle(partitions, target)
     yield from step.journal()
 
 

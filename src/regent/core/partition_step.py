@@ -33,12 +33,14 @@ class PartitionStep:
         if target is PartitionState.ONLINE:
             self.results[partition] = reason
 
-    def settle(self, partition: Partition, target: PartitionState) -> None:
-        """A move that needs nothing but memory takes hold."""
-        before = partition.state
-        self.state.set_partition_state(partition, target)
-        if before is not target:
-            self.facts.append(PartitionMoved(partition.topic, partition.index, before, target))
+    def settle(self, partitions: Iterable[Partition], target: PartitionState) -> None:
+        """Moves that need nothing but memory take hold."""
+        set_state, add_fact = self.state.set_partition_state, self.facts.append
+        for partition in partitions:
+            before = partition.state
+            if before is not target:
+                set_state(partition, target)
+                add_fact(PartitionMoved(partition.topic, partition.index, before, target))
 
     def journal(self) -> Iterable[Journal]:
         """Hand over the facts so far."""

@@ -5,6 +5,7 @@ are in. The one move that writes is the one to OfflineReplica: it takes the repl
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from regent.core.asks import (
@@ -23,7 +24,7 @@ from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
 from regent.model.facts import Fact, IsrShrunk, MoveRefused, ReplicaMoved, ReplicasStarted
-from regent.model.ids import NO_LEADER, BrokerId, LeaderEpoch
+from regent.model.ids import NO_LEADER, BrokerId, LeaderEpoch, ZkVersion
 from regent.model.leadership import Leadership
 from regent.model.states import ReplicaState
 
@@ -64,12 +65,26 @@ class ReplicaStep:
 
     def settle(self, partition: Partition, broker_id: BrokerId, target: ReplicaState) -> None:
         """The move takes hold."""
-        before = self.state.replica_state(partition, broker_id)
+        known = self.state.replicas_on.get(broker_id)
+        before = NON_EXISTENT if known is None else known.get(partition, NON_EXISTENT)
         if before is not target:
             self.state.set_replica_state(partition, broker_id, target)
             self.facts.append(
                 ReplicaMoved(partition.topic, partition.index, broker_id, before, target)
             )
+
+    def settle_all(
+        self, partitions: Iterable[Partition], broker_id: BrokerId, target: ReplicaState
+    ) -> None:
+        """The moves of many replicas on one broker take hold."""
+        known = self.state.replicas_on.get(broker_id, {})
+        moved = [p for p in partitions if known.get(p, NON_EXISTENT) is not target]
+        if moved:
+            self.facts += [
+                ReplicaMoved(p.topic, p.index, broker_id, known.get(p, NON_EXISTENT), target)
+                for p in moved
+            ]
+            self.state.set_replica_states(moved, broker_id, target)
 
     def journal(self) -> Iterable[Journal]:
         """Hand over the facts so far."""
@@ -90,7 +105,11 @@ def move_replicas(
         groups: dict[ReplicaState, list[Partition]] = {}
         known = state.replicas_on.get(broker_id, {})
         for partition in partitions:
-            groups.setdefault(known.get(partition, NON_EXISTENT), []).append(partition)
+            before = known.get(partition, NON_EXISTENT)
+            group = groups.get(before)
+            if group is None:
+                group = groups[before] = []
+            group.append(partition)
         for before, group in groups.items():
             move = TRANSITIONS.get((before, target))
             if move is None:
@@ -107,15 +126,18 @@ def start_replicas(state: ControllerState) -> Procedure[None]:
     here: dict[BrokerId, list[Partition]] = {}
     away: dict[BrokerId, list[Partition]] = {}
     facts: list[Fact] = []
+    live = state.brokers
     for topic in state.topics.values():
         offline: dict[BrokerId, None] = {}
         for partition in topic.partitions.values():
             for broker_id in partition.assignment.replicas:
-                if broker_id in state.brokers:
-                    here.setdefault(broker_id, []).append(partition)
-                else:
-                    away.setdefault(broker_id, []).append(partition)
+                if broker_id not in live:
                     offline[broker_id] = None
+                side = here if broker_id in live else away
+                hosted = side.get(broker_id)
+                if hosted is None:
+                    hosted = side[broker_id] = []
+                hosted.append(partition)
         facts.append(ReplicasStarted(topic.name, tuple(sorted(offline))))
     for replicas, footing in ((here, ONLINE), (away, INELIGIBLE)):
         for broker_id, partitions in replicas.items():
@@ -162,11 +184,8 @@ def come_online(
     step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition]
 ) -> Procedure[None]:
     """Tell the broker what it hosts; this is how a restarted one learns it."""
-    told = (broker_id,)
-    for partition in partitions:
-        if partition.leadership is not None:
-            step.batch.add_leader_and_isr(told, partition, is_new=False)
-        step.settle(partition, broker_id, ONLINE)
+    step.batch.add_known(broker_id, [p for p in partitions if p.leadership is not None])
+    step.settle_all(partitions, broker_id, ONLINE)
     yield from step.journal()
 
 
@@ -197,8 +216,7 @@ def give_deletion_up(
 def _settle_all(
     step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition], target: ReplicaState
 ) -> Procedure[None]:
-    for partition in partitions:
-        step.settle(partition, broker_id, target)
+    step.settle_all(partitions, broker_id, target)
     yield from step.journal()
 
 
@@ -229,15 +247,12 @@ def go_offline(
 ) -> Procedure[None]:
     """Stop the replica and take it out of the ISR, whose last member stays (R4)."""
     state, batch = step.state, step.batch
-    led: list[Partition] = []
-    unled: list[Partition] = []
-    for partition in partitions:
-        batch.add_stop_replica(broker_id, partition, delete=False)
-        (unled if partition.leadership is None else led).append(partition)
+    batch.add_stop_replicas(broker_id, partitions)
+    led = [p for p in partitions if p.leadership is not None]
+    unled = [p for p in partitions if p.leadership is None]
     # Brokers must hear that this one is gone even when no partition's leadership changes.
     batch.add_update_metadata(state.brokers, unled)
-    for partition in unled:
-        step.settle(partition, broker_id, OFFLINE)
+    step.settle_all(unled, broker_id, OFFLINE)
     yield from step.journal()
     waiting: Sequence[Partition] = led
     for _ in range(CONFLICTS_MAX):
@@ -253,14 +268,14 @@ def _leave_isr(
     step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition]
 ) -> Procedure[list[Partition]]:
     """One round: those whose write lost a race are returned, to be decided afresh."""
-    state = step.state
+    state, controller_epoch = step.state, step.state.controller_epoch
     reads = yield from ask(ReadLeaderships(partitions))
     writes = []
     for partition, read in zip(partitions, reads, strict=True):
         if not isinstance(read, Leadership):
             _stay_or_go(step, broker_id, partition, read)
             continue
-        if read.controller_epoch > state.controller_epoch:
+        if read.controller_epoch > controller_epoch:
             raise ControllerMoved(f"{partition} was written by epoch {read.controller_epoch}")
         if read != partition.leadership:
             learn(state, partition, read, step.facts)
@@ -288,24 +303,27 @@ def without(state: ControllerState, before: Leadership, broker_id: BrokerId) -> 
     return Leadership(
         NO_LEADER if before.leader == broker_id else before.leader,
         LeaderEpoch(before.leader_epoch + 1),
-        isr if len(isr) == 1 else tuple(r for r in isr if r != broker_id),
+        isr if len(isr) == 1 else _others(isr, broker_id),
         state.controller_epoch,
         before.zk_version,
         before.recovering,
     )
 
 
+# A dying broker leaves thousands of partitions and few different sets of replicas: each is made
+# once, which is faster (twice, for the whole move) and lets the partitions share it.
+@lru_cache(maxsize=4096)
+def _others(members: tuple[BrokerId, ...], broker_id: BrokerId) -> tuple[BrokerId, ...]:
+    return tuple(r for r in members if r != broker_id)
+
+
 def _shrunk(
-    step: ReplicaStep, broker_id: BrokerId, write: LeadershipWrite, zk_version: int
+    step: ReplicaStep, broker_id: BrokerId, write: LeadershipWrite, zk_version: ZkVersion
 ) -> None:
     partition, wanted = write.partition, write.leadership
+    leader, leader_epoch, isr = wanted.leader, wanted.leader_epoch, wanted.isr
     written = Leadership(
-        wanted.leader,
-        wanted.leader_epoch,
-        wanted.isr,
-        wanted.controller_epoch,
-        type(wanted.zk_version)(zk_version),
-        wanted.recovering,
+        leader, leader_epoch, isr, wanted.controller_epoch, zk_version, wanted.recovering
     )
     step.state.set_leadership(partition, written)
     step.facts.append(
@@ -313,11 +331,11 @@ def _shrunk(
             partition.topic,
             partition.index,
             broker_id,
-            written.leader,
-            written.leader_epoch,
-            written.isr,
-            written.zk_version,
-            written.recovering,
+            leader,
+            leader_epoch,
+            isr,
+            zk_version,
+            wanted.recovering,
         )
     )
     _gone_offline(step, broker_id, partition)
@@ -326,7 +344,7 @@ def _shrunk(
 def _gone_offline(step: ReplicaStep, broker_id: BrokerId, partition: Partition) -> None:
     """The replica is out of the ISR (or its last member): the others are told what is now."""
     if partition.topic not in step.state.topics_to_delete:
-        others = [r for r in partition.assignment.replicas if r != broker_id]
+        others = _others(partition.assignment.replicas, broker_id)
         step.batch.add_leader_and_isr(others, partition, is_new=False)
     step.settle(partition, broker_id, OFFLINE)
 

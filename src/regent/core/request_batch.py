@@ -5,7 +5,7 @@ LeaderAndIsr, then UpdateMetadata, then StopReplica. It cannot be left over from
 lives no longer than its step (C3). Within a batch `is_new` and `delete` only ever get stronger.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from regent.core.effects import Effect, Journal, Send
 from regent.core.state import ControllerState, Partition
@@ -51,10 +51,11 @@ class RequestBatch:
         self, broker_ids: Iterable[BrokerId], partition: Partition, *, is_new: bool
     ) -> None:
         """Tell these replicas the partition's leadership, and everybody its metadata."""
+        leaderships = self._leaderships
         for broker_id in broker_ids:
-            told = self._leaderships.get(broker_id)
+            told = leaderships.get(broker_id)
             if told is None:
-                told = self._leaderships[broker_id] = {}
+                told = leaderships[broker_id] = {}
             if is_new:
                 told[partition] = True
             else:
@@ -62,14 +63,25 @@ class RequestBatch:
         self._metadata[partition] = None
         self._tells_all = True
 
+    def add_known(self, broker_id: BrokerId, partitions: Sequence[Partition]) -> None:
+        """Like `add_leader_and_isr` for replicas of one broker, none of them new, all at once."""
+        if not partitions:
+            return
+        told = self._leaderships.get(broker_id)
+        if told is None:
+            self._leaderships[broker_id] = dict.fromkeys(partitions, False)
+        else:
+            for partition in partitions:
+                told.setdefault(partition, False)
+        self._metadata.update(dict.fromkeys(partitions))
+        self._tells_all = True
+
     def add_update_metadata(
         self, broker_ids: Iterable[BrokerId], partitions: Iterable[Partition] = ()
     ) -> None:
         """Tell these brokers about the live brokers and these partitions."""
-        for broker_id in broker_ids:
-            self._metadata_brokers[broker_id] = None
-        for partition in partitions:
-            self._metadata[partition] = None
+        self._metadata_brokers.update(dict.fromkeys(broker_ids))
+        self._metadata.update(dict.fromkeys(partitions))
 
     def add_stop_replica(self, broker_id: BrokerId, partition: Partition, *, delete: bool) -> None:
         """Tell a broker to stop a replica.
@@ -83,6 +95,12 @@ class RequestBatch:
             self._stop_epoch(partition) if before is None else before[0],
             delete or (before is not None and before[1]),
         )
+
+    def add_stop_replicas(self, broker_id: BrokerId, partitions: Iterable[Partition]) -> None:
+        """Like `add_stop_replica`, without deletion; a broker that is gone cannot be told."""
+        if broker_id in self._state.brokers:
+            for partition in partitions:
+                self.add_stop_replica(broker_id, partition, delete=False)
 
     def _stop_epoch(self, partition: Partition) -> LeaderEpoch:
         if partition.topic in self._state.topics_to_delete:
@@ -109,31 +127,31 @@ class RequestBatch:
 
     def _leader_and_isr(self) -> Iterator[Send]:
         state = self._state
-        made: dict[tuple[Partition, bool], LeaderAndIsrPartition] = {}
+        # Replicas of a partition are told the same: its entry is made once, and once more as new.
+        made_new: dict[Partition, LeaderAndIsrPartition] = {}
+        made_known: dict[Partition, LeaderAndIsrPartition] = {}
         for broker_id, broker_epoch in self._addressees(self._leaderships):
-            partitions = []
-            leaders: dict[BrokerId, None] = {}
-            for key in self._leaderships[broker_id].items():
-                entry = made.get(key)
-                if entry is None:
-                    partition, is_new = key
-                    assert partition.leadership is not None, "only a leadership can be told"
-                    entry = made[key] = LeaderAndIsrPartition(
-                        partition.topic,
-                        partition.index,
-                        partition.leadership,
-                        partition.assignment,
-                        is_new,
+            told = self._leaderships[broker_id]
+            for partition, is_new in told.items():
+                made = made_new if is_new else made_known
+                if partition not in made:
+                    leadership = partition.leadership
+                    assert leadership is not None, "only a leadership can be told"
+                    made[partition] = LeaderAndIsrPartition(
+                        partition.topic, partition.index, leadership, partition.assignment, is_new
                     )
-                leaders[entry.leadership.leader] = None
-                partitions.append(entry)
+            if any(told.values()):
+                entries = [(made_new if is_new else made_known)[p] for p, is_new in told.items()]
+            else:
+                entries = list(map(made_known.__getitem__, told))
+            leaders = {entry.leadership.leader for entry in entries}
             request = LeaderAndIsr(
                 controller_id=state.controller_id,
                 controller_epoch=state.controller_epoch,
                 broker_epoch=broker_epoch,
-                partitions=tuple(partitions),
+                partitions=tuple(entries),
                 live_leaders=tuple(sorted(b for b in leaders if b in state.brokers)),
-                topic_ids=self._topic_ids(entry.topic for entry in partitions),
+                topic_ids=self._topic_ids([entry.topic for entry in entries]),
             )
             yield Send(broker_id, request)
 
@@ -145,7 +163,7 @@ class RequestBatch:
             return
         partitions = tuple(self._partition_metadata())
         live_brokers = tuple(state.brokers[b].broker for b in sorted(state.brokers))
-        topic_ids = self._topic_ids(entry.topic for entry in partitions)
+        topic_ids = self._topic_ids([entry.topic for entry in partitions])
         for broker_id, broker_epoch in addressees:
             request = UpdateMetadata(
                 controller_id=state.controller_id,
@@ -159,6 +177,7 @@ class RequestBatch:
 
     def _partition_metadata(self) -> Iterator[PartitionMetadata]:
         state = self._state
+        deleting = state.topics_to_delete
         offline: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
         for partition in self._metadata:
             leadership = partition.leadership
@@ -170,9 +189,10 @@ class RequestBatch:
                 away = offline[replicas] = tuple(
                     r for r in replicas if not state.is_replica_online(r, partition)
                 )
-            is_going = partition.topic in state.topics_to_delete
+            topic = partition.topic
+            is_going = topic in deleting
             yield PartitionMetadata(
-                partition.topic,
+                topic,
                 partition.index,
                 leadership.controller_epoch,
                 LEADER_DURING_DELETE if is_going else leadership.leader,
@@ -184,6 +204,8 @@ class RequestBatch:
             )
 
     def _stop_replica(self) -> Iterator[Send]:
+        if not self._stops:
+            return
         versions = request_versions(self._state.config.protocol)
         is_mixed = versions.stop_replica >= STOP_REPLICA_MIXED_SINCE
         for broker_id, broker_epoch in self._addressees(self._stops):

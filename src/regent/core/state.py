@@ -236,6 +236,10 @@ class ControllerState:
         partition.leadership = leadership
         if self.unreadable:
             self.unreadable.pop(partition, None)
+        if leadership is not None and not partition.is_imbalanced:
+            replicas = partition.assignment.replicas
+            if replicas and leadership.leader == replicas[0]:
+                return  # As it nearly always is: balanced before and after.
         self._recount_imbalance(partition)
 
     def _share(self, assignment: Assignment) -> Assignment:
@@ -271,6 +275,16 @@ class ControllerState:
             self.replicas_on.get(broker_id, {}).pop(partition, None)
         else:
             self.replicas_on.setdefault(broker_id, {})[partition] = after
+
+    def set_replica_states(
+        self, partitions: Iterable[Partition], broker_id: BrokerId, after: ReplicaState
+    ) -> None:
+        """Like `set_replica_state` for many replicas on one broker."""
+        if after is ReplicaState.NON_EXISTENT:
+            for partition in partitions:
+                self.set_replica_state(partition, broker_id, after)
+        else:
+            self.replicas_on.setdefault(broker_id, {}).update(dict.fromkeys(partitions, after))
 
     # --- deletion -----------------------------------------------------------------------------
 

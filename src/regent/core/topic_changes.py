@@ -31,9 +31,12 @@ from regent.model.states import PartitionState, ReplicaState
 def on_topics_changed(state: ControllerState, _event: TopicsChanged) -> Procedure[None]:
     """Serve the topics that are new, forget those that are gone (T1)."""
     names = yield from ask(ListTopics())
-    listed = dict.fromkeys(names)
-    yield from _forget_topics(state, [name for name in state.topics if name not in listed])
-    topics = yield from load_topics(state, [name for name in names if name not in state.topics])
+    known = state.topics
+    new = [name for name in names if name not in known]
+    if len(known) + len(new) > len(names):  # Otherwise every known one is still listed.
+        listed = dict.fromkeys(names)
+        yield from _forget_topics(state, [name for name in known if name not in listed])
+    topics = yield from load_topics(state, new)
     yield from _serve_new(state, topics)
 
 

@@ -1,6 +1,6 @@
 """A simulated broker's surroundings: carries out what the broker logic wants done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from regent.broker.broker_config import BrokerConfig
@@ -57,6 +57,16 @@ class BrokerShell:
         self._appends: dict[int, Callable[[AnswerAppend], None]] = {}
         self._append_count = 0
         self._tick_at_ms: int | None = None
+        # Any: each method takes just its own kind of effect.
+        self._performers: Mapping[type, Callable[[Any], None]] = {
+            SendFetch: self._fetch_when_able,
+            AnswerFetch: self._answer_fetch,
+            AnswerAppend: self._answer_append,
+            SendEpochQuery: self._send_epoch_query,
+            SendAlterPartition: self._send_alter_partition,
+            WriteIsr: self._write_isr,
+            AnnounceIsrChanges: self._announce,
+        }
         #: Until then this broker's fetchers stand still.
         self.replicates_again_ms = 0
 
@@ -102,7 +112,8 @@ class BrokerShell:
         self.core.append(name, value, self._append_count)
         self.settle()
 
-    def _fetch(self, request: Fetch, reply: Callable[[Any], None]) -> None:
+    def fetch(self, request: Fetch, reply: Callable[[Any], None]) -> None:
+        """A follower's fetch; one that finds nothing new is parked."""
         answer = self.core.fetch(request, self._process.monotonic_ms)
         if answer is None:
             self._parked[request.replica_id, request.fetch_id] = reply
@@ -119,29 +130,24 @@ class BrokerShell:
         self._set_timer()
 
     def _perform(self, effect: BrokerEffect) -> None:
-        match effect:
-            case SendFetch():
-                stall_ms = self.replicates_again_ms - self._process.monotonic_ms
-                if stall_ms > 0:
-                    self._process.after_ms(stall_ms, lambda: self._send_fetch(effect))
-                else:
-                    self._send_fetch(effect)
-            case AnswerFetch(replica_id=replica_id, fetch_id=fetch_id, answer=answer):
-                reply = self._parked.pop((replica_id, fetch_id), None)
-                if reply is not None:
-                    reply(answer)
-            case AnswerAppend(request_id=request_id):
-                caller = self._appends.pop(request_id, None)
-                if caller is not None:
-                    caller(effect)
-            case SendEpochQuery():
-                self._send_epoch_query(effect)
-            case SendAlterPartition():
-                self._send_alter_partition(effect)
-            case WriteIsr():
-                self._write_isr(effect)
-            case AnnounceIsrChanges(partitions=partitions):
-                self._announce(partitions)
+        self._performers[type(effect)](effect)
+
+    def _answer_fetch(self, effect: AnswerFetch) -> None:
+        reply = self._parked.pop((effect.replica_id, effect.fetch_id), None)
+        if reply is not None:
+            reply(effect.answer)
+
+    def _answer_append(self, effect: AnswerAppend) -> None:
+        caller = self._appends.pop(effect.request_id, None)
+        if caller is not None:
+            caller(effect)
+
+    def _fetch_when_able(self, effect: SendFetch) -> None:
+        stall_ms = self.replicates_again_ms - self._process.monotonic_ms
+        if stall_ms > 0:
+            self._process.after_ms(stall_ms, lambda: self._send_fetch(effect))
+        else:
+            self._send_fetch(effect)
 
     def _send_fetch(self, effect: SendFetch) -> None:
         def outcome(answer: Any) -> None:
@@ -151,9 +157,9 @@ class BrokerShell:
             self.settle()
 
         self._process.world.wire.call(
-            self._process,
+            self._process.as_caller,
             effect.leader_id,
-            lambda target, reply: target.shell._fetch(effect.request, reply),
+            lambda target, reply: target.shell.fetch(effect.request, reply),
             outcome,
             timeout_ms=PEER_TIMEOUT_MS,
         )
@@ -166,7 +172,7 @@ class BrokerShell:
             self.settle()
 
         self._process.world.wire.call(
-            self._process,
+            self._process.as_caller,
             effect.leader_id,
             lambda target, reply: reply(target.broker.epoch_query(effect.query)),
             outcome,
@@ -186,7 +192,11 @@ class BrokerShell:
             self.settle()
 
         self._process.world.wire.call(
-            self._process, effect.controller_id, handle, outcome, timeout_ms=PEER_TIMEOUT_MS
+            self._process.as_caller,
+            effect.controller_id,
+            handle,
+            outcome,
+            timeout_ms=PEER_TIMEOUT_MS,
         )
 
     def _write_isr(self, effect: WriteIsr) -> None:
@@ -201,11 +211,11 @@ class BrokerShell:
 
         self._process.link.run(write_isr_directly(name, effect.leadership), written, failed)
 
-    def _announce(self, partitions: tuple[TopicPartition, ...]) -> None:
+    def _announce(self, effect: AnnounceIsrChanges) -> None:
         def failed(_failure: RegentError) -> None:
-            self._process.after_ms(WRITE_AGAIN_MS, lambda: self._announce(partitions))
+            self._process.after_ms(WRITE_AGAIN_MS, lambda: self._announce(effect))
 
-        self._process.link.run(announce_isr_changes(partitions), lambda _name: None, failed)
+        self._process.link.run(announce_isr_changes(effect.partitions), lambda _name: None, failed)
 
     # --- time ---------------------------------------------------------------------------------
 

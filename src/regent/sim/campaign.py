@@ -27,7 +27,7 @@ from regent.sim.character import FAULTS
 from regent.sim.checkers import all_checkers
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, draw_plan
-from regent.sim.run import Outcome, Verdict, run
+from regent.sim.run import RunOutcome, Verdict, run
 
 if TYPE_CHECKING:
     from regent.sim.process import Process
@@ -145,7 +145,7 @@ def run_seed(seed: int, journal_root: Path | None = None) -> SeedSummary:
 
 def run_plan(
     plan: Plan, observers: Iterable[Observer] = (), *, journal_root: Path | None = None
-) -> Outcome:
+) -> RunOutcome:
     """One run with every checker and these observers; its journals are kept if it says where."""
     # Those who only watch come first: they have seen what a checker then objects to.
     watching = [*observers, *all_checkers()]
@@ -158,7 +158,7 @@ def run_plan(
         keeper.close()
 
 
-def _run_caught(plan: Plan, observers: Sequence[Observer]) -> Outcome:
+def _run_caught(plan: Plan, observers: Sequence[Observer]) -> RunOutcome:
     """A simulator or checker that raises is a finding of its own, and the others must go on."""
     try:
         return run(plan, observers)
@@ -166,13 +166,13 @@ def _run_caught(plan: Plan, observers: Sequence[Observer]) -> Outcome:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, it belongs to this seed
         message = f"{type(error).__name__}: {error}"
-        return Outcome(plan, Verdict.CRASHED, message, "simulator")
+        return RunOutcome(plan, Verdict.CRASHED, message, "simulator")
 
 
 # --- adding up ------------------------------------------------------------------------------
 
 
-def summarise(outcome: Outcome) -> SeedSummary:
+def summarise(outcome: RunOutcome) -> SeedSummary:
     """An outcome without its records."""
     counts = Counter(outcome.counts)
     counts.update(count_facts(outcome.records))

@@ -79,7 +79,7 @@ class ControllerChannels:
             reply(target.shell.control(request))
 
         process.world.wire.call(
-            process,
+            process.as_caller,
             channel.broker_id,
             arrived,
             answered,

@@ -32,13 +32,14 @@ from regent.model.ids import BROKER_EPOCH_UNKNOWN, BrokerId
 from regent.sim.broker_shell import BrokerShell
 from regent.sim.channels import ControllerChannels
 from regent.sim.observer import Violation
+from regent.sim.wire import Caller
 from regent.sim.zookeeper_link import ZooKeeperLink
 from regent.zookeeper import paths
-from regent.zookeeper.writes import ensure_paths
 from regent.zookeeper.performer import perform
 from regent.zookeeper.registration import register_broker
 from regent.zookeeper.store import Request
 from regent.zookeeper.watches import event_for
+from regent.zookeeper.writes import ensure_paths
 
 if TYPE_CHECKING:
     from regent.sim.world import World
@@ -55,6 +56,7 @@ class Process:
         self.broker_id = broker_id
         self.host_id = int(broker_id)
         self.life = life
+        self.as_caller = Caller(self.host_id, self.deliver)
         self.is_alive = True
         self.is_paused = False
         self._backlog: list[Callable[[], None]] = []
@@ -228,7 +230,7 @@ class Process:
         except (SessionLost, ControllerMoved):
             # Only a resignation that itself lost its session ends like this: it is complete.
             self._procedure = None
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the one place: what nobody foresaw ends the run
             self.world.crashed(self, self._cause, error)
 
     def _ask(self, request: Ask[Any]) -> None:

@@ -34,7 +34,7 @@ class Verdict(IntEnum):
     STUCK = 3
 
 
-class Outcome(Struct):
+class RunOutcome(Struct):
     """What came out of a run."""
 
     plan: Plan
@@ -47,7 +47,7 @@ class Outcome(Struct):
     records: list[Record] = []
 
 
-def run(plan: Plan, observers: Sequence[Observer]) -> Outcome:
+def run(plan: Plan, observers: Sequence[Observer]) -> RunOutcome:
     """Take one world through both phases."""
     world = World(plan, observers)
     verdict, message, checker = Verdict.HELD, "", ""
@@ -59,7 +59,7 @@ def run(plan: Plan, observers: Sequence[Observer]) -> Outcome:
         verdict, message, checker = Verdict.UNSAFE, violation.message, violation.checker
     if verdict is Verdict.STUCK:
         checker = "Liveness"
-    return Outcome(
+    return RunOutcome(
         plan,
         verdict,
         message,

@@ -110,4 +110,4 @@ def _logs(
     for broker_id in replicas:
         log = world.disks[broker_id].open(name)
         if log.end_offset != leader_log.end_offset:
-            yield f"{name} ends at {log.end_offset} on {broker_id}, {leader_log.end_offset} on leader"
+            yield f"{name} ends at {log.end_offset} on {broker_id}, not {leader_log.end_offset}"

@@ -7,7 +7,9 @@ second time beside its repetition. That is what a reconnect does to a real one.
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from msgspec import Struct
 
 from regent.model.ids import BrokerId
 from regent.sim.schedule import US_PER_MS
@@ -17,7 +19,15 @@ if TYPE_CHECKING:
     from regent.sim.world import World
 
 T = TypeVar("T")
+Action = Callable[[], None]
 Handler = Callable[["Process", Callable[[T], None]], None]
+
+
+class Caller(Struct, frozen=True):
+    """Who waits for an answer: on which host, and how something is run there."""
+
+    host_id: int
+    deliver: Callable[[Action], None]
 
 
 class Wire:
@@ -29,7 +39,7 @@ class Wire:
 
     def call(
         self,
-        caller: "Process",
+        caller: Caller,
         target_id: BrokerId,
         handle: "Handler[T]",
         on_outcome: Callable[[T | None], None],
@@ -37,72 +47,70 @@ class Wire:
         timeout_ms: int,
     ) -> None:
         """Have `handle` run at the target; its reply, or None, comes back once."""
-        self._call(caller.host_id, caller.deliver, target_id, handle, on_outcome, timeout_ms)
-
-    def call_from_outside(
-        self,
-        host_id: int,
-        target_id: BrokerId,
-        handle: "Handler[T]",
-        on_outcome: Callable[[T | None], None],
-        *,
-        timeout_ms: int,
-    ) -> None:
-        """The same for a client, which is always up."""
-        self._call(host_id, _now, target_id, handle, on_outcome, timeout_ms)
-
-    def _call(
-        self,
-        source: int,
-        deliver: Callable[[Callable[[], None]], None],
-        target_id: BrokerId,
-        handle: "Handler[T]",
-        on_outcome: Callable[[T | None], None],
-        timeout_ms: int,
-    ) -> None:
         world = self._world
-        is_open = True
-
-        def finish(outcome: T | None) -> None:
-            nonlocal is_open
-            if is_open:
-                is_open = False
-                on_outcome(outcome)
-
-        def reply(answer: T) -> None:
-            if world.chance_lose_answer():
-                world.counts["answer_lost_after_applied"] += 1
-                world.network.send(int(target_id), source, lambda: deliver(lambda: finish(None)))
-                return
-            world.network.send(int(target_id), source, lambda: deliver(lambda: finish(answer)))
-
-        def arrive() -> None:
-            target = world.processes.get(target_id)
-            if target is None:
-                # Nobody listens there: the connection is refused at once.
-                world.network.send(int(target_id), source, lambda: deliver(lambda: finish(None)))
-                return
-            if not is_open:
-                world.counts["request_delivered_late"] += 1
-            target.deliver(lambda: target.serve(lambda: handle(target, reply)))
-
+        call = _Call(world, caller, target_id, handle, on_outcome)
         if world.chance_late():
             # The connection breaks while the request is in some buffer on the way.
             world.counts["connection_reset"] += 1
-            late_us = self._random.randrange(1, 3_000) * US_PER_MS
-            world.schedule.after_us(
-                late_us, lambda: world.network.send(source, int(target_id), arrive)
-            )
-            world.schedule.after_ms(1, lambda: deliver(lambda: finish(None)))
+            world.schedule.after_us(self._random.randrange(1, 3_000) * US_PER_MS, call.send)
+            world.schedule.after_ms(1, call.give_up)
+        else:
+            call.send()
+            world.schedule.after_ms(timeout_ms, call.give_up)
+
+
+class _Call(Generic[T]):
+    """One request on its way, and its answer on the way back."""
+
+    def __init__(
+        self,
+        world: "World",
+        caller: Caller,
+        target_id: BrokerId,
+        handle: "Handler[T]",
+        on_outcome: Callable[[T | None], None],
+    ) -> None:
+        self._world = world
+        self._caller = caller
+        self._target_id = target_id
+        self._handle = handle
+        self._on_outcome = on_outcome
+        self._is_open = True
+
+    def send(self) -> None:
+        """Put the request on the wire."""
+        self._world.network.send(self._caller.host_id, int(self._target_id), self._arrive)
+
+    def give_up(self) -> None:
+        """The caller waits no longer."""
+        if self._is_open:
+            self._caller.deliver(lambda: self._finish(None))
+
+    def _arrive(self) -> None:
+        target = self._world.processes.get(self._target_id)
+        if target is None:
+            # Nobody listens there: the connection is refused at once.
+            self._send_back(None)
             return
-        world.network.send(source, int(target_id), arrive)
+        if not self._is_open:
+            self._world.counts["request_delivered_late"] += 1
+        target.deliver(lambda: target.serve(lambda: self._handle(target, self._reply)))
 
-        def expire() -> None:
-            if is_open:
-                deliver(lambda: finish(None))
+    def _reply(self, answer: T) -> None:
+        if self._world.chance_lose_answer():
+            self._world.counts["answer_lost_after_applied"] += 1
+            self._send_back(None)
+        else:
+            self._send_back(answer)
 
-        world.schedule.after_ms(timeout_ms, expire)
+    def _send_back(self, outcome: T | None) -> None:
+        self._world.network.send(
+            int(self._target_id),
+            self._caller.host_id,
+            lambda: self._caller.deliver(lambda: self._finish(outcome)),
+        )
 
-
-def _now(action: Callable[[], None]) -> None:
-    action()
+    def _finish(self, outcome: T | None) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._on_outcome(outcome)

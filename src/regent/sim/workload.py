@@ -11,10 +11,13 @@ from regent.model.error_codes import ErrorCode
 from regent.model.ids import BrokerId, TopicPartition
 from regent.sim.network import CLIENT
 from regent.sim.observer import Acked
+from regent.sim.wire import Caller
 from regent.sim.world import World
 
 APPEND_TIMEOUT_MS: Final = 5_000
 METADATA_TIMEOUT_MS: Final = 1_000
+#: A client is always up: what reaches it is run at once.
+AT_THE_CLIENT: Final = Caller(CLIENT, lambda action: action())
 
 
 class ProducingClient:
@@ -52,8 +55,8 @@ class ProducingClient:
                     Acked(name, answer.offset, value, self._world.schedule.now_ms)
                 )
 
-        self._world.wire.call_from_outside(
-            CLIENT,
+        self._world.wire.call(
+            AT_THE_CLIENT,
             leader,
             lambda target, reply: target.shell.append(name, value, reply),
             outcome,
@@ -67,8 +70,8 @@ class ProducingClient:
             if leaders:
                 self._leaders.update(leaders)
 
-        self._world.wire.call_from_outside(
-            CLIENT,
+        self._world.wire.call(
+            AT_THE_CLIENT,
             self._random.choice(self._world.broker_ids),
             lambda target, reply: reply(
                 {

@@ -331,7 +331,7 @@ def test_a_change_of_a_broker_that_is_no_longer_the_same_waits(
     scene.live(1)
     scene.memory.lose(1)
     if life is not None:
-        scene.memory.register(1, life=life)
+        scene.memory.brokers[BrokerId(1)] = registered(1, life=life, port=9999)
 
     run = scene.handle(BrokerChanged(0, BrokerId(1)))
 

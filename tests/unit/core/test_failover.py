@@ -205,7 +205,9 @@ def test_every_broker_first_hears_who_is_alive(node: Scene) -> None:
 
 
 @pytest.mark.behaviour("int-031", "int-033")
-@pytest.mark.parametrize(("protocol", "enabled"), [("2.6", False), ("2.7", True), ("3.9", True)])
+@pytest.mark.parametrize(
+    ("protocol", "enabled"), [("2.6", False), ("2.7-IV0", True), ("3.9", True)]
+)
 @pytest.mark.parametrize("before", [None, True, False])
 def test_features_are_brought_to_the_status_that_the_protocol_wants(
     node: Scene, *, protocol: str, enabled: bool, before: bool | None

@@ -15,7 +15,7 @@ from regent.sim.character import TopicPlan
 from regent.sim.observer import Acked, Observer
 from regent.sim.plan import Plan, Step, draw_plan
 from regent.sim.process import Process
-from regent.sim.run import Outcome, run
+from regent.sim.run import RunOutcome, run
 from regent.sim.world import World
 from regent.zookeeper import exchange, paths
 from regent.zookeeper.memory_session import MemorySession
@@ -51,7 +51,7 @@ def quiet_plan(isr_mode: IsrMode = IsrMode.BY_REQUEST) -> Plan:
     return Plan(0, character, (Step(1_500, "create_topic", topic="orders"),))
 
 
-def sabotaged(sabotage: Callable[[World], None], checker: Observer) -> Outcome:
+def sabotaged(sabotage: Callable[[World], None], checker: Observer) -> RunOutcome:
     """A quiet run in which something is changed at the very end, just before the checker looks."""
 
     class Saboteur(Observer):
@@ -111,6 +111,7 @@ class Stage:
         """Have a node believe that it is controller."""
         process = self.node(broker_id)
         process.controller.state.controller_epoch = ControllerEpoch(epoch)
+        process.controller.state.active_id = broker_id
         return process
 
     def write_leadership(self, leadership: Leadership, by: BrokerId | None = None) -> None:
