@@ -1,7 +1,7 @@
 """How fast the pure core decides, and how much it remembers: `python -m benchmarks.core --json`.
 
-A controller takes office over N partitions (three replicas, ten brokers, topics of fifty), loses one
-broker of the ten, and then handles many small events. All through the real procedures; a shared
+A controller takes office over N partitions (three replicas, ten brokers, topics of fifty), loses
+one broker of the ten, and then handles many small events. All through the real procedures; a shared
 memory of plain Python values answers (see `memory_cluster`). Its time is not in any figure but
 `answerer_s`. Each figure is the best of several repetitions, each with a fresh controller. Garbage
 collection is on, as Python starts it. Seconds are the processor's (see `drive`).

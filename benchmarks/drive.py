@@ -1,9 +1,9 @@
 """Running a procedure with a clock on it: the core's time apart from the answerer's.
 
 Two clocks. `thread_time` counts the processor's seconds for this thread alone, so that other
-programs on the machine do not count; reading it takes a microsecond, which is nothing to a procedure
-over thousands of partitions. `perf_counter` is cheap and counts everything: for a small event that
-is run many times, with the median taken.
+programs on the machine do not count; reading it takes a microsecond, which is nothing to a
+procedure over thousands of partitions. `perf_counter` is cheap and counts everything: for a small
+event that is run many times, with the median taken.
 """
 
 from collections.abc import Callable

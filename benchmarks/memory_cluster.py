@@ -80,7 +80,7 @@ def _decoded(stored: Leadership) -> Leadership:
     return Leadership(
         stored.leader,
         LeaderEpoch(stored.leader_epoch + 0),
-        tuple([*stored.isr]),
+        (*stored.isr,),
         ControllerEpoch(stored.controller_epoch + 0),
         ZkVersion(stored.zk_version + 0),
     )

@@ -13,6 +13,7 @@ seconds after everything has started. The best of several repetitions, which are
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from time import thread_time
 from typing import Any
@@ -68,7 +69,7 @@ def time_simulation(
     for broker_id in world.broker_ids:
         world.start(broker_id)
     for step in plan.steps:
-        world.schedule.after_ms(step.at_ms, lambda step=step: carry_out(world, step))
+        world.schedule.after_ms(step.at_ms, partial(carry_out, world, step))
     world.schedule.after_ms(2_000, client.start)
     world.schedule.run_until(START_MS)
     assert not list(unsettled(world)), "a world without faults must have settled by now"

@@ -128,12 +128,12 @@ MUTANTS: Final = (
         "send-before-write",
         "replicas are told the outcome of an election before it is written",
         ELECTIONS,
-        "        writes = [LeadershipWrite(partition, after) for partition, after, _ in elected]\n",
-        "        for partition, after, choice in elected:\n"
-        "            step.state.set_leadership(partition, after)\n"
-        "            step.batch.add_leader_and_isr(choice.recipients, partition, is_new=False)\n"
+        "        results = yield from ask(WriteLeaderships(fence_of(step.state), elected.writes))\n",
+        "        for write, choice in zip(elected.writes, elected.choices):\n"
+        "            step.state.set_leadership(write.partition, write.leadership)\n"
+        "            step.batch.add_leader_and_isr(choice.recipients, write.partition, is_new=False)\n"
         "        yield from step.batch.send()\n"
-        "        writes = [LeadershipWrite(partition, after) for partition, after, _ in elected]\n",
+        "        results = yield from ask(WriteLeaderships(fence_of(step.state), elected.writes))\n",
     ),
     Mutant(
         "tell-the-leader-only",
@@ -154,8 +154,8 @@ MUTANTS: Final = (
         "empty-the-last-isr-member",
         "the last member of an ISR is dropped when it dies (KAFKA-708)",
         REPLICAS,
-        "isr if len(isr) == 1 else tuple(r for r in isr if r != broker_id)",
-        "tuple(r for r in isr if r != broker_id)",
+        "isr if len(isr) == 1 else _others(isr, broker_id),",
+        "_others(isr, broker_id),",
     ),
     Mutant(
         "dead-leader-stays-leader",

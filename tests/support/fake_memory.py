@@ -64,6 +64,8 @@ class FakeMemory:
         self.minted_count = 0
         #: Called with every ask that writes for a controller, before it is looked at.
         self.before_write: Callable[[Ask[Any]], None] = lambda _: None
+        #: Called with every ask, before it is looked at.
+        self.before_answer: Callable[[Ask[Any]], None] = lambda _: None
         #: What is raised instead of an answer, by the kind of ask.
         self.failures: dict[type[Ask[Any]], Exception] = {}
 
@@ -100,6 +102,7 @@ class FakeMemory:
 
     def answer(self, ask: Ask[Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one case for each ask
         """Do what is asked, or raise what the test wants raised."""
+        self.before_answer(ask)
         if type(ask) in self.failures:
             raise self.failures[type(ask)]
         if isinstance(ask, TakeController):

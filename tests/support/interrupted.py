@@ -168,7 +168,7 @@ class Reign:
                 item = procedure.send(answer)
                 answer = self._answer(item)
         except StopIteration:
-            assert broken_invariants(self.controller.state) == []
+            assert broken_invariants(self.controller.state, after_event=True) == []
 
     def _answer(self, item: Any) -> Any:
         if isinstance(item, MintTopicIds):

@@ -4,13 +4,13 @@ A broker's identity is its id and its epoch: the same id with a larger epoch is 
 and came back between two looks, and is handled as exactly that (B3, KAFKA-7235).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from regent.core.asks import Malformed, Procedure, ReadBrokers, WatchBrokers, ask
 from regent.core.effects import CloseChannel, Journal, OpenChannel
 from regent.core.events import BrokerChanged, BrokersChanged
 from regent.core.isolation import isolate
-from regent.core.partition_machine import move_partitions, try_online
+from regent.core.partition_machine import move_partitions, try_electable, try_online
 from regent.core.replica_machine import move_replicas
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
@@ -26,7 +26,7 @@ Registered = Mapping[BrokerId, RegisteredBroker | Malformed]
 def on_brokers_changed(state: ControllerState, _event: BrokersChanged) -> Procedure[None]:
     """Compare the registered brokers with the known ones, by id and by epoch."""
     registered = yield from ask(ReadBrokers())
-    yield from isolate(state, (r for r in registered.values() if isinstance(r, Malformed)))
+    yield from isolate(state, _malformed(registered), map(_path, registered))
     readable = {b: r for b, r in registered.items() if isinstance(r, RegisteredBroker)}
     new = {b: readable[b] for b in sorted(readable) if b not in state.brokers}
     bounced = {
@@ -42,6 +42,16 @@ def on_brokers_changed(state: ControllerState, _event: BrokersChanged) -> Proced
     yield from _lose(state, dead, bounced=False)
 
 
+def _malformed(
+    registered: Mapping[BrokerId, RegisteredBroker | Malformed | None],
+) -> Iterator[Malformed]:
+    return (entry for entry in registered.values() if isinstance(entry, Malformed))
+
+
+def _path(broker_id: BrokerId) -> str:
+    return f"/brokers/ids/{broker_id}"
+
+
 def on_broker_changed(state: ControllerState, event: BrokerChanged) -> Procedure[None]:
     """New endpoints or features are spread; a change of rack alone is not worth a request."""
     if event.broker_id in state.brokers:
@@ -55,7 +65,7 @@ def take_brokers(
     state: ControllerState, registered: Registered, *, loaded: bool = False
 ) -> Procedure[None]:
     """Take brokers into the live set and open a channel to each."""
-    yield from isolate(state, (r for r in registered.values() if isinstance(r, Malformed)))
+    yield from isolate(state, _malformed(registered))
     facts = []
     for broker_id in sorted(registered):
         entry = registered[broker_id]
@@ -91,7 +101,7 @@ def _welcome(
 def watch_brokers(state: ControllerState, broker_ids: Iterable[BrokerId]) -> Procedure[None]:
     """Watch these brokers' data, and take over what has changed since it was last read."""
     current = yield from ask(WatchBrokers(tuple(broker_ids)))
-    yield from isolate(state, (r for r in current.values() if isinstance(r, Malformed)))
+    yield from isolate(state, _malformed(current))
     updated = []
     for broker_id, entry in current.items():
         known = state.brokers.get(broker_id)
@@ -144,6 +154,7 @@ def lose_replicas(
     yield from move_partitions(state, leaderless, PartitionState.OFFLINE)
     results = yield from try_online(state)
     yield from move_replicas(state, kept, ReplicaState.OFFLINE)
+    yield from try_electable(state)
     if not any(kept.values()) and not any(isinstance(r, Leadership) for r in results.values()):
         # Nothing changed but the list of brokers; everybody must hear of that too (KAFKA-1867).
         yield from tell_live_brokers(state, state.brokers)

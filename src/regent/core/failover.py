@@ -29,7 +29,7 @@ from regent.core.events import EventBase, ResignRequested, SessionExpired
 from regent.core.partition_machine import start_partitions
 from regent.core.replica_machine import start_replicas
 from regent.core.state import ControllerState
-from regent.core.topic_changes import load_leaderships, load_topics
+from regent.core.topic_changes import give_missing_ids, load_leaderships, load_topics
 from regent.errors import ControllerMoved
 from regent.model.facts import ControllerElected, ControllerResigned, EventFailed, ZnodeIsolated
 from regent.model.ids import BrokerId
@@ -108,6 +108,7 @@ def _load(state: ControllerState) -> Procedure[None]:
     topics = yield from load_topics(state, names)
     partitions = [p for topic in topics for p in topic.partitions.values()]
     yield from load_leaderships(state, partitions)
+    yield from give_missing_ids(state, topics)
     yield from watch_brokers(state, state.brokers)
 
 

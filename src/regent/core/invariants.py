@@ -1,4 +1,4 @@
-"""What must be true of a controller's state after every event, each a named function.
+"""What must be true of a controller's state, each a named function.
 
 A function yields a sentence for each thing that is wrong. They recompute what the state keeps
 incrementally, so they cost what the state holds: for simulation and tests, not for production.
@@ -117,22 +117,29 @@ def inactive_state_is_empty(state: ControllerState) -> Iterator[str]:
         yield "a controller that has resigned still knows the cluster"
 
 
-INVARIANTS: Final[tuple[Callable[[ControllerState], Iterator[str]], ...]] = (
+Invariant = Callable[[ControllerState], Iterator[str]]
+
+#: True at any time, also between the steps of a procedure.
+ALWAYS: Final[tuple[Invariant, ...]] = (
     leader_is_in_isr,
     online_partitions_have_a_leadership,
     partitions_are_indexed_by_state,
     replicas_have_a_partition,
     offline_count_is_right,
     imbalance_count_is_right,
-    no_partition_is_left_without_a_possible_leader,
-    who_knows_another_has_resigned,
     reassignments_are_marked,
     inactive_state_is_empty,
 )
+#: True when an event has been handled to its end.
+AFTER_EVENTS: Final[tuple[Invariant, ...]] = (
+    no_partition_is_left_without_a_possible_leader,
+    who_knows_another_has_resigned,
+)
 
 
-def broken_invariants(state: ControllerState) -> list[str]:
+def broken_invariants(state: ControllerState, *, after_event: bool = False) -> list[str]:
     """Everything that is wrong with a state; empty when nothing is."""
+    invariants = (*ALWAYS, *AFTER_EVENTS) if after_event else ALWAYS
     return [
-        f"{invariant.__name__}: {wrong}" for invariant in INVARIANTS for wrong in invariant(state)
+        f"{invariant.__name__}: {wrong}" for invariant in invariants for wrong in invariant(state)
     ]

@@ -8,12 +8,21 @@ from regent.core.state import ControllerState
 from regent.model.facts import ZnodeIsolated
 
 
-def isolate(state: ControllerState, malformed: Iterable[Malformed]) -> Procedure[None]:
-    """Set these znodes aside; each is reported once for what is wrong with it."""
-    facts = []
+def isolate(
+    state: ControllerState, malformed: Iterable[Malformed], healthy: Iterable[str] = ()
+) -> Procedure[None]:
+    """Set these znodes aside; each is reported once for what is wrong with it.
+
+    Paths that were read and found in order are `healthy`: if they break again, that is news.
+    """
+    wrong: dict[str, list[str]] = {path: [] for path in healthy}
     for znode in malformed:
-        if state.isolated.get(znode.path) != znode.reason:
-            state.isolated[znode.path] = znode.reason
-            facts.append(ZnodeIsolated(znode.path, znode.reason))
+        wrong.setdefault(znode.path, []).append(znode.reason)
+    facts = []
+    for path, reasons in wrong.items():
+        known = state.isolated.pop(path, ())
+        facts += [ZnodeIsolated(path, reason) for reason in reasons if reason not in known]
+        if reasons:
+            state.isolated[path] = tuple(reasons)
     if facts:
         yield Journal(facts)

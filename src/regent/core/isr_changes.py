@@ -25,7 +25,7 @@ from regent.core.effects import Journal, Reply
 from regent.core.events import AlterPartitionRequested, IsrChangesNotified
 from regent.core.isolation import isolate
 from regent.core.leader_elections import learn
-from regent.core.partition_machine import try_online
+from regent.core.partition_machine import try_electable
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.model.alter_partition import (
@@ -37,7 +37,6 @@ from regent.model.alter_partition import (
 from regent.model.error_codes import ErrorCode
 from regent.model.facts import CallRefused, Fact, IsrAltered
 from regent.model.leadership import Leadership
-from regent.model.states import PartitionState
 
 API: Final = "AlterPartition"
 #: From this request version on topics are named by id, and ineligible replicas have their code.
@@ -241,8 +240,7 @@ def on_isr_changes_notified(state: ControllerState, _event: IsrChangesNotified) 
     batch.add_update_metadata(state.brokers, changed)
     yield from batch.send()
     # A leader that we lost may have taken in a replica that could now lead.
-    if any(partition.state is PartitionState.OFFLINE for partition in changed):
-        yield from try_online(state)
+    yield from try_electable(state)
     names = tuple(notification.name for notification in notifications)
     yield from ask(DeleteIsrNotifications(fence_of(state), names))
 

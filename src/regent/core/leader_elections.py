@@ -164,11 +164,6 @@ class Elected(Struct, frozen=True):
     writes: list[LeadershipWrite]
     choices: list[Choice]
 
-    def add(self, partition: Partition, after: Leadership, choice: Choice) -> None:
-        """One more that has a leader."""
-        self.writes.append(LeadershipWrite(partition, after))
-        self.choices.append(choice)
-
 
 def _decide(
     step: PartitionStep, partitions: Sequence[Partition], reads: Sequence[LeadershipRead]
@@ -176,7 +171,8 @@ def _decide(
     """The new leadership of each partition that can have one; the others are refused."""
     state, strategy = step.state, step.strategy
     controller_epoch, failed_dirs = state.controller_epoch, state.offline_dirs
-    elected = Elected([], [])
+    writes: list[LeadershipWrite] = []
+    choices: list[Choice] = []
     unled: list[tuple[Partition, Leadership]] = []
     # Few assignments and ISRs are shared by many partitions: each combination is decided once.
     decided: dict[tuple[int, tuple[int, ...]], Choice | None] = {}
@@ -195,7 +191,9 @@ def _decide(
         if choice is None:
             unled.append((partition, read))
         else:
-            elected.add(partition, _led_by(state, choice, read), choice)
+            writes.append(LeadershipWrite(partition, _led_by(state, choice, read)))
+            choices.append(choice)
+    elected = Elected(writes, choices)
     if unled:
         yield from _decide_unclean(step, unled, elected)
     return elected
@@ -226,7 +224,10 @@ def choose(
 def _decide_unclean(
     step: PartitionStep, unled: Sequence[tuple[Partition, Leadership]], elected: Elected
 ) -> Procedure[None]:
-    """Where no in-sync replica can lead, ask whether any other may; configs are read only now."""
+    """Where no in-sync replica can lead, ask whether any other may; configs are read only now.
+
+    Those that may are added to `elected`.
+    """
     state = step.state
     if step.strategy not in (Strategy.OFFLINE, Strategy.OFFLINE_UNCLEAN):
         for partition, _ in unled:
@@ -242,7 +243,8 @@ def _decide_unclean(
         if choice is None:
             step.refuse(partition, ONLINE, "no assigned replica is alive")
         else:
-            elected.add(partition, _led_by(state, choice, read), choice)
+            elected.writes.append(LeadershipWrite(partition, _led_by(state, choice, read)))
+            elected.choices.append(choice)
 
 
 def _unclean_allowed(

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from regent.core.asks import Procedure
 from regent.core.effects import Journal
 from regent.core.election import Strategy
-from regent.core.leader_elections import elect_first_or_again, elect_leaders
+from regent.core.leader_elections import choose, elect_first_or_again, elect_leaders
 from regent.core.partition_step import PartitionStep, Results
 from regent.core.state import ControllerState, Partition
 from regent.model.facts import Fact, PartitionsStarted
@@ -84,6 +84,24 @@ def try_online(state: ControllerState) -> Procedure[Results]:
         for before in (OFFLINE, NEW)
         for partition in state.partitions_in[before]
         if partition.topic not in state.topics_to_delete
+    ]
+    if not waiting:
+        return {}
+    return (yield from move_partitions(state, waiting, ONLINE, Strategy.OFFLINE))
+
+
+def try_electable(state: ControllerState) -> Procedure[Results]:
+    """Try the Offline partitions that have, as far as we know by now, an in-sync replica to lead.
+
+    For the end of a procedure that may have learned of an ISR after it held its elections. Kafka
+    leaves such a partition for the next change of brokers.
+    """
+    waiting = [
+        partition
+        for partition in state.partitions_in[OFFLINE]
+        if partition.topic not in state.topics_to_delete
+        and (known := partition.leadership) is not None
+        and choose(state, partition, known, Strategy.OFFLINE) is not None
     ]
     if not waiting:
         return {}

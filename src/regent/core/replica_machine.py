@@ -311,7 +311,7 @@ def without(state: ControllerState, before: Leadership, broker_id: BrokerId) -> 
 
 
 # A dying broker leaves thousands of partitions and few different sets of replicas: each is made
-# once, which is faster (twice, for the whole move) and lets the partitions share it.
+# once, which is faster and lets the partitions share it.
 @lru_cache(maxsize=4096)
 def _others(members: tuple[BrokerId, ...], broker_id: BrokerId) -> tuple[BrokerId, ...]:
     return tuple(r for r in members if r != broker_id)

@@ -92,7 +92,7 @@ class ControllerState:
         self.topics_ineligible: dict[str, None] = {}
         self.reassigning: dict[Partition, None] = {}
         #: What could not be read, by path; everything else is served.
-        self.isolated: dict[str, str] = {}
+        self.isolated: dict[str, tuple[str, ...]] = {}
         #: Partitions whose state znode cannot be read; they count as offline until it can.
         self.unreadable: dict[Partition, None] = {}
         self.offline_partition_count = 0

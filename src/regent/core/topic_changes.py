@@ -48,13 +48,14 @@ def on_topic_changed(state: ControllerState, event: TopicChanged) -> Procedure[N
     if isinstance(read, Malformed):
         yield from isolate(state, [read])
         return
-    yield from isolate(state, _malformed({event.topic: read}))
+    yield from isolate(state, _malformed({event.topic: read}), [_path(event.topic)])
     topic = state.topics.get(event.topic)
     if topic is None:
         # It could not be read before, and now it can.
         topics = yield from load_topics(state, [event.topic])
         yield from _serve_new(state, topics)
         return
+    yield from give_missing_ids(state, [topic])
     added = {i: a for i, a in read.partitions.items() if i not in topic.partitions}
     if not added:
         return
@@ -72,6 +73,7 @@ def _serve_new(state: ControllerState, topics: Sequence[Topic]) -> Procedure[Non
     if topics:
         partitions = [p for topic in topics for p in topic.partitions.values()]
         yield Journal([_loaded(topic, topic.partitions.values()) for topic in topics])
+        yield from give_missing_ids(state, topics)
         yield from _serve_new_partitions(state, partitions)
 
 
@@ -104,7 +106,7 @@ def load_topics(state: ControllerState, names: Sequence[str]) -> Procedure[list[
     if not names:
         return []
     reads = yield from ask(ReadTopics(tuple(names)))
-    yield from isolate(state, _malformed(reads))
+    yield from isolate(state, _malformed(reads), map(_path, names))
     topics = []
     for name in names:
         read = reads[name]
@@ -113,7 +115,6 @@ def load_topics(state: ControllerState, names: Sequence[str]) -> Procedure[list[
             for index in sorted(read.partitions):
                 state.add_partition(topic, index, read.partitions[index])
             topics.append(topic)
-    yield from _give_missing_ids(state, topics, reads)
     return topics
 
 
@@ -123,27 +124,21 @@ def _malformed(reads: dict[str, TopicRead | Malformed | None]) -> Iterable[Malfo
             yield read
         elif read is not None:
             for index, reason in read.malformed.items():
-                yield Malformed(f"/brokers/topics/{name}", f"partition {index}: {reason}")
+                yield Malformed(_path(name), f"partition {index}: {reason}")
 
 
-def _give_missing_ids(
-    state: ControllerState,
-    topics: Iterable[Topic],
-    reads: dict[str, TopicRead | Malformed | None],
-) -> Procedure[None]:
+def _path(topic: str) -> str:
+    return f"/brokers/topics/{topic}"
+
+
+def give_missing_ids(state: ControllerState, topics: Iterable[Topic]) -> Procedure[None]:
     """Topics made before there were ids get one, written before it is used.
 
     One with an unreadable partition waits: rewriting its znode would lose that entry.
     """
     if state.config.protocol < TOPIC_IDS_SINCE:
         return
-    nameless = [
-        topic
-        for topic in topics
-        if topic.topic_id is None
-        and isinstance(read := reads[topic.name], TopicRead)
-        and not read.malformed
-    ]
+    nameless = [t for t in topics if t.topic_id is None and _path(t.name) not in state.isolated]
     if not nameless:
         return
     minted = yield from ask(MintTopicIds(len(nameless)))
@@ -153,10 +148,10 @@ def _give_missing_ids(
     )
     results = yield from ask(WriteTopics(fence_of(state), writes))
     facts: list[Fact] = []
-    for topic, write, failure in zip(nameless, writes, results, strict=True):
-        if failure is None and write.topic_id is not None:
-            state.give_topic_id(topic, write.topic_id)
-            facts.append(TopicIdGiven(topic.name, write.topic_id))
+    for topic, topic_id, failure in zip(nameless, minted, results, strict=True):
+        if failure is None:
+            state.give_topic_id(topic, topic_id)
+            facts.append(TopicIdGiven(topic.name, topic_id))
     if facts:
         yield Journal(facts)
 

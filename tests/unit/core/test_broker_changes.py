@@ -2,7 +2,7 @@
 
 import pytest
 
-from regent.core.asks import Malformed
+from regent.core.asks import Malformed, ReadTopicConfigs
 from regent.core.events import AlterPartitionRequested, BrokerChanged, BrokersChanged
 from regent.core.state import ControllerState
 from regent.model.facts import BrokerDown, BrokerUp, BrokerUpdated, ZnodeIsolated
@@ -431,3 +431,24 @@ def test_leadership_goes_to_the_survivor_each_time_and_its_epoch_only_grows(node
         leadership(3, (3, 2), leader_epoch=1, zk_version=2),
         leadership(2, (2,), leader_epoch=3, zk_version=4, controller_epoch=2),
     ]
+
+
+@pytest.mark.requirement("B2", "P4")
+def test_an_isr_that_grew_during_the_election_is_used_at_once(scene: Scene) -> None:
+    """The lost leader took 2 in after we had looked: nobody else would hold another election."""
+    scene.live(2)
+    alone = leadership(1, (1,), leader_epoch=3, zk_version=4)
+    partition = scene.partition("t", 0, (1, 2), leadership=alone)
+    scene.state.add_broker(registered(1))
+    joined = leadership(1, (1, 2), leader_epoch=3, zk_version=5)
+
+    def grow(ask: object) -> None:
+        if isinstance(ask, ReadTopicConfigs):
+            scene.memory.leaderships[partition.name] = joined
+
+    scene.memory.before_answer = grow
+
+    scene.handle(CHANGED)
+
+    assert partition.state is PartitionState.ONLINE
+    assert scene.state.leader_of(partition) == 2

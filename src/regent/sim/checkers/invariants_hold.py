@@ -24,6 +24,6 @@ class InvariantsHold(Observer):
         if key not in self._changed:
             return
         del self._changed[key]
-        broken = broken_invariants(process.controller.state)
+        broken = broken_invariants(process.controller.state, after_event=True)
         if broken:
             self.fail(f"node {process.broker_id}: {'; '.join(broken[:3])}")
