@@ -11,7 +11,7 @@ from tests.mutants.mutant import Mutant, UnfitMutant, mutate
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_mutant_fits_the_code_and_can_be_compiled(mutant: Mutant) -> None:
-    """A mutant that changes nothing, or is no Python, would count for nothing or be caught at once."""
+    """One that changes nothing would survive, and one that is no Python would be caught at once."""
     spec = find_spec(mutant.module)
     assert spec is not None
     assert spec.origin is not None
