@@ -131,27 +131,29 @@ class RequestBatch:
         made_new: dict[Partition, LeaderAndIsrPartition] = {}
         made_known: dict[Partition, LeaderAndIsrPartition] = {}
         for broker_id, broker_epoch in self._addressees(self._leaderships):
-            told = self._leaderships[broker_id]
-            for partition, is_new in told.items():
+            entries = []
+            leaders: dict[BrokerId, None] = {}
+            topics: dict[str, None] = {}
+            # One pass, while the entry is in the processor's cache: there can be very many.
+            for partition, is_new in self._leaderships[broker_id].items():
                 made = made_new if is_new else made_known
-                if partition not in made:
+                entry = made.get(partition)
+                if entry is None:
                     leadership = partition.leadership
                     assert leadership is not None, "only a leadership can be told"
-                    made[partition] = LeaderAndIsrPartition(
+                    entry = made[partition] = LeaderAndIsrPartition(
                         partition.topic, partition.index, leadership, partition.assignment, is_new
                     )
-            if any(told.values()):
-                entries = [(made_new if is_new else made_known)[p] for p, is_new in told.items()]
-            else:
-                entries = list(map(made_known.__getitem__, told))
-            leaders = {entry.leadership.leader for entry in entries}
+                entries.append(entry)
+                leaders[entry.leadership.leader] = None
+                topics[entry.topic] = None
             request = LeaderAndIsr(
                 controller_id=state.controller_id,
                 controller_epoch=state.controller_epoch,
                 broker_epoch=broker_epoch,
                 partitions=tuple(entries),
                 live_leaders=tuple(sorted(b for b in leaders if b in state.brokers)),
-                topic_ids=self._topic_ids([entry.topic for entry in entries]),
+                topic_ids=self._topic_ids(topics),
             )
             yield Send(broker_id, request)
 
