@@ -5,7 +5,8 @@ LeaderAndIsr, then UpdateMetadata, then StopReplica. It cannot be left over from
 lives no longer than its step (C3). Within a batch `is_new` and `delete` only ever get stronger.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
 from regent.core.effects import Effect, Journal, Send
 from regent.core.state import ControllerState, Partition
@@ -28,10 +29,17 @@ from regent.model.ids import (
     LeaderEpoch,
     ZkVersion,
 )
+from regent.model.leadership import Leadership
 from regent.model.protocol_version import request_versions
 
 #: From this version on, StopReplica says for each partition whether to delete it.
-STOP_REPLICA_MIXED_SINCE = 3
+STOP_REPLICA_MIXED_SINCE: Final = 3
+
+
+#: Which replicas are told a partition's leadership: those that know it, and those new to it.
+Told: TypeAlias = tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]
+
+NOBODY: Final[Told] = ((), ())
 
 
 class RequestBatch:
@@ -39,49 +47,57 @@ class RequestBatch:
 
     def __init__(self, state: ControllerState) -> None:
         self._state = state
-        #: By broker: partition to `is_new`.
-        self._leaderships: dict[BrokerId, dict[Partition, bool]] = {}
+        #: By partition: who is told to lead or follow. Everybody named here is told the metadata.
+        self._news: dict[Partition, Told] = {}
         #: By broker: partition to (leader epoch, `delete`).
         self._stops: dict[BrokerId, dict[Partition, tuple[LeaderEpoch, bool]]] = {}
-        self._metadata: dict[Partition, None] = {}
         self._metadata_brokers: dict[BrokerId, None] = {}
         self._tells_all = False
+        # Few combinations of replicas are shared by many partitions: each is joined once.
+        self._joined: dict[tuple[Told, tuple[BrokerId, ...], bool], Told] = {}
 
     def add_leader_and_isr(
-        self, broker_ids: Iterable[BrokerId], partition: Partition, *, is_new: bool
+        self, broker_ids: tuple[BrokerId, ...], partition: Partition, *, is_new: bool
     ) -> None:
         """Tell these replicas the partition's leadership, and everybody its metadata."""
-        leaderships = self._leaderships
-        for broker_id in broker_ids:
-            told = leaderships.get(broker_id)
-            if told is None:
-                told = leaderships[broker_id] = {}
-            if is_new:
-                told[partition] = True
-            else:
-                told.setdefault(partition, False)
-        self._metadata[partition] = None
+        news = self._news
+        before = news.get(partition, NOBODY)
+        if before is NOBODY:
+            news[partition] = (NOBODY[0], broker_ids) if is_new else (broker_ids, NOBODY[1])
+        else:
+            news[partition] = self._join(before, broker_ids, is_new=is_new)
         self._tells_all = True
 
     def add_known(self, broker_id: BrokerId, partitions: Sequence[Partition]) -> None:
         """Like `add_leader_and_isr` for replicas of one broker, none of them new, all at once."""
-        if not partitions:
-            return
-        told = self._leaderships.get(broker_id)
-        if told is None:
-            self._leaderships[broker_id] = dict.fromkeys(partitions, False)
+        told = (broker_id,)
+        if partitions and not self._news:
+            self._news = dict.fromkeys(partitions, (told, NOBODY[1]))
+            self._tells_all = True
         else:
             for partition in partitions:
-                told.setdefault(partition, False)
-        self._metadata.update(dict.fromkeys(partitions))
-        self._tells_all = True
+                self.add_leader_and_isr(told, partition, is_new=False)
+
+    def _join(self, before: Told, broker_ids: tuple[BrokerId, ...], *, is_new: bool) -> Told:
+        """Those told so far and these; who was new to a partition stays so."""
+        key = (before, broker_ids, is_new)
+        joined = self._joined.get(key)
+        if joined is None:
+            known, new = before
+            if is_new:
+                new = tuple(dict.fromkeys(new + broker_ids))
+            else:
+                known = tuple(dict.fromkeys(known + broker_ids))
+            joined = self._joined[key] = (tuple(b for b in known if b not in new), new)
+        return joined
 
     def add_update_metadata(
         self, broker_ids: Iterable[BrokerId], partitions: Iterable[Partition] = ()
     ) -> None:
         """Tell these brokers about the live brokers and these partitions."""
         self._metadata_brokers.update(dict.fromkeys(broker_ids))
-        self._metadata.update(dict.fromkeys(partitions))
+        for partition in partitions:
+            self._news.setdefault(partition, NOBODY)
 
     def add_stop_replica(self, broker_id: BrokerId, partition: Partition, *, delete: bool) -> None:
         """Tell a broker to stop a replica.
@@ -113,7 +129,7 @@ class RequestBatch:
 
     def send(self) -> Iterator[Effect]:
         """The effects that send it all, and the record of them."""
-        sends = [*self._leader_and_isr(), *self._update_metadata(), *self._stop_replica()]
+        sends = [*self._leaderships_and_metadata(), *self._stop_replica()]
         if sends:
             yield Journal([_sent(send) for send in sends])
             yield from sends
@@ -125,48 +141,70 @@ class RequestBatch:
             if registered is not None:
                 yield broker_id, registered.broker_epoch
 
-    def _leader_and_isr(self) -> Iterator[Send]:
-        state = self._state
-        # Replicas of a partition are told the same: its entry is made once, and once more as new.
-        made_new: dict[Partition, LeaderAndIsrPartition] = {}
-        made_known: dict[Partition, LeaderAndIsrPartition] = {}
-        for broker_id, broker_epoch in self._addressees(self._leaderships):
-            entries = []
-            leaders: dict[BrokerId, None] = {}
-            topics: dict[str, None] = {}
-            # One pass, while the entry is in the processor's cache: there can be very many.
-            for partition, is_new in self._leaderships[broker_id].items():
-                made = made_new if is_new else made_known
-                entry = made.get(partition)
-                if entry is None:
-                    leadership = partition.leadership
-                    assert leadership is not None, "only a leadership can be told"
-                    entry = made[partition] = LeaderAndIsrPartition(
-                        partition.topic, partition.index, leadership, partition.assignment, is_new
-                    )
-                entries.append(entry)
-                leaders[entry.leadership.leader] = None
-                topics[entry.topic] = None
-            request = LeaderAndIsr(
-                controller_id=state.controller_id,
-                controller_epoch=state.controller_epoch,
-                broker_epoch=broker_epoch,
-                partitions=tuple(entries),
-                live_leaders=tuple(sorted(b for b in leaders if b in state.brokers)),
-                topic_ids=self._topic_ids(topics),
-            )
-            yield Send(broker_id, request)
+    def _leaderships_and_metadata(self) -> Iterator[Send]:
+        """All LeaderAndIsr, then all UpdateMetadata.
 
-    def _update_metadata(self) -> Iterator[Send]:
+        One pass makes both, partition by partition: with hundreds of thousands of them it is the
+        processor's cache that counts, and a second visit to each costs more than the work itself.
+        """
+        pages = {broker_id: _Page([], {}, {}) for broker_id in self._state.brokers}
+        metadata: list[PartitionMetadata] = []
+        away_from = self._offline_replicas()
+        deleting = self._state.topics_to_delete
+        for partition, (known, new) in self._news.items():
+            leadership = partition.leadership
+            if leadership is None:
+                assert not known, "only a leadership can be told"
+                assert not new, "only a leadership can be told"
+                continue
+            for told, is_new in ((known, False), (new, True)):
+                if told:
+                    _write(pages, told, _to_entry(partition, leadership, is_new=is_new))
+            metadata.append(
+                _to_metadata(partition, leadership, away_from(partition))
+                if partition.topic not in deleting
+                else _to_farewell(partition, leadership, away_from(partition))
+            )
+        yield from self._leader_and_isr(pages)
+        yield from self._update_metadata(tuple(metadata))
+
+    def _offline_replicas(self) -> Callable[[Partition], tuple[BrokerId, ...]]:
+        """Which replicas of a partition are offline; few lists of replicas are shared by many."""
+        state = self._state
+        found: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
+
+        def away_from(partition: Partition) -> tuple[BrokerId, ...]:
+            replicas = partition.assignment.replicas
+            away = found.get(replicas)
+            if away is None or state.offline_dirs:
+                away = found[replicas] = tuple(
+                    r for r in replicas if not state.is_replica_online(r, partition)
+                )
+            return away
+
+        return away_from
+
+    def _leader_and_isr(self, pages: Mapping[BrokerId, "_Page"]) -> Iterator[Send]:
+        state = self._state
+        for broker_id, broker_epoch in self._addressees(pages):
+            page = pages[broker_id]
+            if page.entries:
+                request = LeaderAndIsr(
+                    controller_id=state.controller_id,
+                    controller_epoch=state.controller_epoch,
+                    broker_epoch=broker_epoch,
+                    partitions=tuple(page.entries),
+                    live_leaders=tuple(sorted(b for b in page.leaders if b in state.brokers)),
+                    topic_ids=self._topic_ids(page.topics),
+                )
+                yield Send(broker_id, request)
+
+    def _update_metadata(self, partitions: tuple[PartitionMetadata, ...]) -> Iterator[Send]:
         state = self._state
         broker_ids = state.brokers if self._tells_all else self._metadata_brokers
-        addressees = list(self._addressees(broker_ids))
-        if not addressees:
-            return
-        partitions = tuple(self._partition_metadata())
         live_brokers = tuple(state.brokers[b].broker for b in sorted(state.brokers))
         topic_ids = self._topic_ids([entry.topic for entry in partitions])
-        for broker_id, broker_epoch in addressees:
+        for broker_id, broker_epoch in self._addressees(broker_ids):
             request = UpdateMetadata(
                 controller_id=state.controller_id,
                 controller_epoch=state.controller_epoch,
@@ -176,34 +214,6 @@ class RequestBatch:
                 topic_ids=topic_ids,
             )
             yield Send(broker_id, request)
-
-    def _partition_metadata(self) -> Iterator[PartitionMetadata]:
-        state = self._state
-        deleting = state.topics_to_delete
-        offline: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
-        for partition in self._metadata:
-            leadership = partition.leadership
-            if leadership is None:
-                continue
-            replicas = partition.assignment.replicas
-            away = offline.get(replicas)
-            if away is None or state.offline_dirs:
-                away = offline[replicas] = tuple(
-                    r for r in replicas if not state.is_replica_online(r, partition)
-                )
-            topic = partition.topic
-            is_going = topic in deleting
-            yield PartitionMetadata(
-                topic,
-                partition.index,
-                leadership.controller_epoch,
-                LEADER_DURING_DELETE if is_going else leadership.leader,
-                LeaderEpoch(0) if is_going else leadership.leader_epoch,
-                leadership.isr,
-                ZkVersion(0) if is_going else leadership.zk_version,
-                replicas,
-                away,
-            )
 
     def _stop_replica(self) -> Iterator[Send]:
         if not self._stops:
@@ -233,6 +243,69 @@ class RequestBatch:
         known = self._state.topics
         named = ((name, known[name].topic_id) for name in dict.fromkeys(topics) if name in known)
         return tuple((name, topic_id) for name, topic_id in named if topic_id is not None)
+
+
+class _Page(NamedTuple):
+    """What one broker's LeaderAndIsr will say."""
+
+    entries: list[LeaderAndIsrPartition]
+    leaders: dict[BrokerId, None]
+    topics: dict[str, None]
+
+
+def _write(
+    pages: Mapping[BrokerId, _Page], told: tuple[BrokerId, ...], entry: LeaderAndIsrPartition
+) -> None:
+    """Put one entry on the page of each replica that can be told."""
+    leader, topic = entry.leadership.leader, entry.topic
+    for broker_id in told:
+        page = pages.get(broker_id)
+        if page is not None:
+            entries, leaders, topics = page
+            entries.append(entry)
+            leaders[leader] = None
+            topics[topic] = None
+
+
+def _to_entry(
+    partition: Partition, leadership: Leadership, *, is_new: bool
+) -> LeaderAndIsrPartition:
+    return LeaderAndIsrPartition(
+        partition.topic, partition.index, leadership, partition.assignment, is_new
+    )
+
+
+def _to_metadata(
+    partition: Partition, leadership: Leadership, away: tuple[BrokerId, ...]
+) -> PartitionMetadata:
+    return PartitionMetadata(
+        partition.topic,
+        partition.index,
+        leadership.controller_epoch,
+        leadership.leader,
+        leadership.leader_epoch,
+        leadership.isr,
+        leadership.zk_version,
+        partition.assignment.replicas,
+        away,
+    )
+
+
+def _to_farewell(
+    partition: Partition, leadership: Leadership, away: tuple[BrokerId, ...]
+) -> PartitionMetadata:
+    """The topic is being deleted: brokers drop the partition from what they tell clients."""
+    return PartitionMetadata(
+        partition.topic,
+        partition.index,
+        leadership.controller_epoch,
+        LEADER_DURING_DELETE,
+        LeaderEpoch(0),
+        leadership.isr,
+        ZkVersion(0),
+        partition.assignment.replicas,
+        away,
+    )
 
 
 def _sent(send: Send) -> RequestSent:

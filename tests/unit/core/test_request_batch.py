@@ -52,7 +52,7 @@ def test_all_leaderships_for_a_broker_are_one_request(scene: Scene) -> None:
     batch = RequestBatch(scene.state)
 
     for each in partitions:
-        batch.add_leader_and_isr([B62], each, is_new=False)
+        batch.add_leader_and_isr((B62,), each, is_new=False)
     _, first, *others = batch.send()
 
     entries = tuple(
@@ -90,7 +90,7 @@ def test_only_brokers_that_are_alive_or_shutting_down_are_told(scene: Scene) -> 
     led = scene.partition(replicas=(61, 62, 63), leadership=leadership(61, (61,)))
     batch = RequestBatch(scene.state)
 
-    batch.add_leader_and_isr([B61, B62, B63], led, is_new=False)
+    batch.add_leader_and_isr((B61, B62, B63), led, is_new=False)
 
     what = "t-0 leader=61 isr=61 epoch=0 v0"
     assert told(batch) == [
@@ -248,7 +248,7 @@ def test_new_and_delete_only_ever_get_stronger(scene: Scene, order: tuple[bool, 
     batch = RequestBatch(scene.state)
 
     for strong in order:
-        batch.add_leader_and_isr([B61], led, is_new=strong)
+        batch.add_leader_and_isr((B61,), led, is_new=strong)
         batch.add_stop_replica(B61, led, delete=strong)
 
     lines = told(batch)
@@ -265,7 +265,14 @@ def test_leaderships_go_before_metadata_and_metadata_before_stops(scene: Scene) 
 
     batch.add_stop_replica(B61, led, delete=False)
     batch.add_update_metadata([B61])
-    batch.add_leader_and_isr([B62, B61], led, is_new=False)
+    batch.add_leader_and_isr(
+        (
+            B62,
+            B61,
+        ),
+        led,
+        is_new=False,
+    )
     effects = list(batch.send())
 
     kinds = [(int(e.broker_id), type(e.request).__name__) for e in effects if isinstance(e, Send)]
@@ -320,7 +327,7 @@ def test_a_leader_that_is_dead_is_not_named_among_the_live_ones(scene: Scene) ->
     led = scene.partition(replicas=(61, 63), leadership=leadership(63, (61, 63)))
     batch = RequestBatch(scene.state)
 
-    batch.add_leader_and_isr([B61], led, is_new=False)
+    batch.add_leader_and_isr((B61,), led, is_new=False)
     (_, first, *_) = batch.send()
 
     assert isinstance(first, Send)
@@ -335,7 +342,7 @@ def test_topics_without_an_id_are_not_given_one_in_a_request(scene: Scene) -> No
     scene.state.topics["t"].topic_id = None
     batch = RequestBatch(scene.state)
 
-    batch.add_leader_and_isr([B61], led, is_new=False)
+    batch.add_leader_and_isr((B61,), led, is_new=False)
 
     requests = [effect.request for effect in batch.send() if isinstance(effect, Send)]
     assert [r.topic_ids for r in requests if not isinstance(r, StopReplica)] == [(), ()]
