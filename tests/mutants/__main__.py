@@ -30,10 +30,11 @@ def main() -> int:
         return 64
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         found = list(pool.map(lambda name: _hunt(name, arguments.seeds), names))
-    survivors = [each["mutant"] for each in found if each["seed"] is None]
+    survivors = [e["mutant"] for e in found if e["seed"] is None and e["test"] is None]
     summary = {
         "mutants": len(found),
         "caught": len(found) - len(survivors),
+        "caught_by_seeds": sum(each["seed"] is not None for each in found),
         "seeds_max": arguments.seeds,
         "survivors": survivors,
         "table": found,
@@ -53,15 +54,16 @@ def _hunt(name: str, seed_count: int) -> dict[str, Any]:
     if done.returncode != 0:
         raise SystemExit(f"hunting {name} failed:\n{done.stderr.decode()}")
     found: dict[str, Any] = msgspec.json.decode(done.stdout)
-    print(f"{name}: seed {found['seed']}", file=sys.stderr)
+    caught = found["test"] if found["seed"] is None else f"seed {found['seed']}"
+    print(f"{name}: {caught or 'survived'}", file=sys.stderr)
     return found
 
 
 def _show(found: list[dict[str, Any]]) -> None:
     table = Table("mutant", "what it breaks", "seed", "caught by")
     for each in found:
-        seed = "survived" if each["seed"] is None else str(each["seed"])
-        table.add_row(each["mutant"], each["breaks"], seed, each.get("checker", ""))
+        seed = "" if each["seed"] is None else str(each["seed"])
+        table.add_row(each["mutant"], each["breaks"], seed, each.get("checker", "survived"))
     Console(stderr=True).print(table)
 
 

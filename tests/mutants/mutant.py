@@ -21,6 +21,8 @@ class Mutant(Struct, frozen=True):
     module: str
     old: str
     new: str
+    #: Where no simulated run can notice, the tests that must.
+    test: str | None = None
 
 
 class UnfitMutant(Exception):  # noqa: N818 - it is the mutant that is unfit

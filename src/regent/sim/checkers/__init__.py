@@ -5,6 +5,7 @@ from regent.sim.checkers.deposed_controllers_are_fenced import DeposedController
 from regent.sim.checkers.elections_are_clean import ElectionsAreClean
 from regent.sim.checkers.elections_follow_the_order import ElectionsFollowTheOrder
 from regent.sim.checkers.epochs_grow import EpochsGrow
+from regent.sim.checkers.granted_isrs_are_sound import GrantedIsrsAreSound
 from regent.sim.checkers.invariants_hold import InvariantsHold
 from regent.sim.checkers.journal_suffices import JournalSuffices
 from regent.sim.checkers.leaderships_are_sane import LeadershipsAreSane
@@ -14,6 +15,7 @@ from regent.sim.checkers.old_requests_are_refused import OldRequestsAreRefused
 from regent.sim.checkers.one_active_controller import OneActiveController
 from regent.sim.checkers.one_controller_per_epoch import OneControllerPerEpoch
 from regent.sim.checkers.one_leader_per_epoch import OneLeaderPerEpoch
+from regent.sim.checkers.races_are_decided_afresh import RacesAreDecidedAfresh
 from regent.sim.checkers.requests_in_order import RequestsInOrder
 from regent.sim.checkers.state_equals_cold_load import StateEqualsColdLoad
 from regent.sim.checkers.told_only_what_is_durable import ToldOnlyWhatIsDurable
@@ -31,6 +33,8 @@ def all_checkers() -> list[Observer]:
         ElectionsAreClean(),
         ElectionsFollowTheOrder(),
         ToldOnlyWhatIsDurable(),
+        GrantedIsrsAreSound(),
+        RacesAreDecidedAfresh(),
         OneLeaderPerEpoch(),
         AckedRecordsSurvive(),
         RequestsInOrder(),
