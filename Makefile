@@ -46,9 +46,9 @@ fmt: setup  ## format the code and repair what can be repaired by itself
 sim: setup  ## simulate clusters under faults: make sim SEEDS=0..99
 	$(REGENT) simulate --seeds $(SEEDS)
 
-soak: setup  ## simulate 500 seeds, result in build/soak.json
+soak: setup  ## simulate 1000 seeds, result in build/soak.json
 	@mkdir -p build
-	@$(REGENT) simulate --seeds 0..499 --json > build/soak.json; status=$$?; cat build/soak.json; exit $$status
+	@$(REGENT) simulate --seeds 0..999 --json > build/soak.json; status=$$?; cat build/soak.json; exit $$status
 
 bench: setup  ## measure, result in build/bench.json
 	$(PYTHON) -m benchmarks.all
@@ -61,6 +61,8 @@ mutants: setup  ## break the code in known ways and see a test fail, result in b
 
 docs: setup  ## rewrite the generated documents
 	$(PYTHON) -m regent.journal.document > docs/journal.md
+	$(PYTHON) -m tests.museum > docs/museum.md
+	$(PYTHON) -m regent.documents.state_machines > docs/state-machines.md
 
 clean:  ## remove everything that can be made again, .venv included
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

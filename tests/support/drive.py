@@ -9,6 +9,7 @@ from tests.support.fake_memory import FakeMemory
 from tests.support.transcript import line_of_send, lines_of
 
 Result = TypeVar("Result")
+CallAnswer = TypeVar("CallAnswer")
 
 
 class Run(Generic[Result]):
@@ -43,6 +44,12 @@ class Run(Generic[Result]):
         """The one answer to a caller."""
         (reply,) = (step for step in self.steps if isinstance(step, Reply))
         return reply
+
+    def answer(self, kind: type[CallAnswer]) -> CallAnswer:
+        """The same answer, which must be of this kind."""
+        answer = self.reply.answer
+        assert isinstance(answer, kind), answer
+        return answer
 
     @property
     def told(self) -> list[str]:

@@ -10,7 +10,12 @@ from typing import Any
 from regent.core.asks import (
     Ask,
     CreateLeaderships,
+    CreateTopicZnodes,
+    DeleteElectionZnode,
     DeleteIsrNotifications,
+    DeleteLogDirEvents,
+    DeleteTopicMarkers,
+    DrawNumbers,
     DropController,
     EnsureFeatures,
     Fence,
@@ -19,20 +24,30 @@ from regent.core.asks import (
     ListTopicDeletions,
     ListTopics,
     Malformed,
+    MarkTopicsForDeletion,
     MintTopicIds,
+    ReadBrokerDefaults,
     ReadBrokers,
+    ReadConfigChanges,
     ReadController,
     ReadControllerEpoch,
+    ReadElectionZnode,
     ReadIsrNotifications,
     ReadLeaderships,
+    ReadLogDirEvents,
+    ReadReassignmentZnode,
     ReadTopicConfigs,
     ReadTopics,
+    RemoveTopics,
     TakeController,
+    TopicCreation,
     TopicRead,
     TopicWrite,
     WatchBrokers,
+    WatchLeaderships,
     WriteFailure,
     WriteLeaderships,
+    WriteReassignmentZnode,
     WriteResult,
     WriteTopics,
 )
@@ -44,7 +59,10 @@ from regent.model.leadership import Leadership
 from tests.support.builders import ids, registered
 
 Fenced = DropController | WriteTopics | CreateLeaderships | WriteLeaderships
-Fenced |= DeleteIsrNotifications
+Fenced |= DeleteIsrNotifications | CreateTopicZnodes
+Fenced |= DeleteElectionZnode | DeleteLogDirEvents
+Fenced |= WriteReassignmentZnode
+Fenced |= DeleteTopicMarkers | MarkTopicsForDeletion | RemoveTopics
 
 
 class FakeMemory:
@@ -61,7 +79,14 @@ class FakeMemory:
         self.deletions: dict[str, None] = {}
         self.leaderships: dict[TopicPartition, Leadership | Malformed] = {}
         self.notifications: dict[str, tuple[TopicPartition, ...] | Malformed] = {}
+        self.plan: dict[TopicPartition, tuple[BrokerId, ...]] | Malformed | None = None
+        self.elections: tuple[TopicPartition, ...] | Malformed | None = None
+        self.log_dir_events: dict[str, BrokerId | Malformed] = {}
+        self.config_changes: dict[str, str | Malformed] = {}
+        self.broker_defaults: dict[str, str] | Malformed = {}
         self.minted_count = 0
+        #: What is drawn when chance is asked, over and over.
+        self.drawn: tuple[int, ...] = (0,)
         #: Called with every ask that writes for a controller, before it is looked at.
         self.before_write: Callable[[Ask[Any]], None] = lambda _: None
         #: Called with every ask, before it is looked at.
@@ -89,6 +114,15 @@ class FakeMemory:
         partitions = {index: Assignment(ids(*each)) for index, each in enumerate(replicas)}
         self.topics[topic] = TopicRead(topic_id, partitions)
 
+    def mark(self, *topics: str) -> None:
+        """These topics shall be deleted."""
+        self.deletions.update(dict.fromkeys(topics))
+
+    def unmark(self, *topics: str) -> None:
+        """These topics are no longer, or never were, to be deleted."""
+        for topic in topics:
+            self.deletions.pop(topic, None)
+
     def depose(self, successor: int = 99) -> None:
         """Another node takes the role, and the epoch with it."""
         self.holder = BrokerId(successor)
@@ -100,7 +134,7 @@ class FakeMemory:
 
     # --- what the core asks ----------------------------------------------------------------------
 
-    def answer(self, ask: Ask[Any]) -> Any:  # noqa: C901, PLR0911, PLR0912 - one case for each ask
+    def answer(self, ask: Ask[Any]) -> Any:  # noqa: C901, PLR0911, PLR0912, PLR0915
         """Do what is asked, or raise what the test wants raised."""
         self.before_answer(ask)
         if type(ask) in self.failures:
@@ -135,11 +169,23 @@ class FakeMemory:
                 return {topic: self.configs.get(topic, {}) for topic in ask.topics}
             case ListTopicDeletions():
                 return tuple(sorted(self.deletions))
+            case DeleteTopicMarkers():
+                self.unmark(*ask.topics)
+                return None
+            case MarkTopicsForDeletion():
+                self.mark(*ask.topics)
+                return None
+            case RemoveTopics():
+                return self._remove_topics(ask.topics)
             case MintTopicIds():
                 return self._mint(ask.count)
+            case DrawNumbers():
+                return tuple(self.drawn[i % len(self.drawn)] for i in range(ask.count))
+            case CreateTopicZnodes():
+                return tuple(self._create_topic(creation) for creation in ask.creations)
             case WriteTopics():
                 return tuple(self._write_topic(write) for write in ask.writes)
-            case ReadLeaderships():
+            case ReadLeaderships() | WatchLeaderships():
                 return [self.leaderships.get(p.name) for p in ask.partitions]
             case CreateLeaderships():
                 return self._create_leaderships(ask.writes)
@@ -152,6 +198,26 @@ class FakeMemory:
                 for each in ask.names if ask.names is not None else tuple(self.notifications):
                     self.notifications.pop(each, None)
                 return None
+            case ReadReassignmentZnode():
+                return dict(self.plan) if isinstance(self.plan, dict) else self.plan
+            case WriteReassignmentZnode():
+                self.plan = dict(ask.targets) or None
+                return None
+            case ReadElectionZnode():
+                return self.elections
+            case DeleteElectionZnode():
+                self.elections = None
+                return None
+            case ReadLogDirEvents():
+                return tuple(sorted(self.log_dir_events.items()))
+            case DeleteLogDirEvents():
+                for each in ask.names if ask.names is not None else tuple(self.log_dir_events):
+                    self.log_dir_events.pop(each, None)
+                return None
+            case ReadConfigChanges():
+                return tuple(sorted(self.config_changes.items()))
+            case ReadBrokerDefaults():
+                return self.broker_defaults
             case _:
                 raise AssertionError(f"nobody knows how to answer {ask}")
 
@@ -178,11 +244,28 @@ class FakeMemory:
         self.minted_count += count
         return tuple(f"minted-{number}" for number in range(first, first + count))
 
-    def _write_topic(self, write: TopicWrite) -> WriteFailure | None:
-        if write.topic not in self.topics:
-            return WriteFailure.MISSING
-        self.topics[write.topic] = TopicRead(write.topic_id, dict(write.partitions))
+    def _create_topic(self, creation: TopicCreation) -> WriteFailure | None:
+        if creation.topic in self.topics:
+            return WriteFailure.EXISTS
+        self.configs[creation.topic] = dict(creation.configs)
+        self.topics[creation.topic] = TopicRead(creation.topic_id, dict(creation.partitions))
         return None
+
+    def _write_topic(self, write: TopicWrite) -> WriteFailure | None:
+        stored = self.topics.get(write.topic)
+        if stored is None:
+            return WriteFailure.MISSING
+        kept = stored.partitions if isinstance(stored, TopicRead) and not write.is_whole else {}
+        self.topics[write.topic] = TopicRead(write.topic_id, kept | write.partitions)
+        return None
+
+    def _remove_topics(self, topics: Sequence[str]) -> None:
+        for topic in topics:
+            self.topics.pop(topic, None)
+            self.configs.pop(topic, None)
+        for name in [each for each in self.leaderships if each.topic in topics]:
+            del self.leaderships[name]
+        self.unmark(*topics)
 
     def _create_leaderships(self, writes: Sequence[LeadershipWrite]) -> list[WriteResult]:
         return [self._create_leadership(write) for write in writes]

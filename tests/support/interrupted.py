@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from regent.core.asks import Ask, MintTopicIds
+from regent.core.asks import Ask, DrawNumbers, MintTopicIds
 from regent.core.controller import Controller
+from regent.core.effects import Send
 from regent.core.events import Event, SessionStarted
 from regent.core.invariants import broken_invariants
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, Endpoint
+from regent.model.control_requests import StopReplica
 from regent.model.ids import BrokerId, TopicPartition
 from regent.model.leadership import Leadership
 from regent.zookeeper import fencing, paths
@@ -27,6 +29,18 @@ from regent.zookeeper.registration import register_broker
 from regent.zookeeper.store import Answered, Create, Delete, Multi, Request, SetData
 from regent.zookeeper.writes import ensure_paths
 from regent.zookeeper.znodes import decode_topic, encode_config, encode_topic
+from tests.support.deletions import confirmation
+
+#: Where a znode's being there is all that matters.
+UNTOLD = tuple(
+    f"{above}/"
+    for above in (
+        paths.ISR_NOTIFICATIONS,
+        paths.LOG_DIR_EVENTS,
+        paths.TOPIC_CONFIGS,
+        paths.TOPIC_DELETIONS,
+    )
+)
 
 
 class Died(Exception):  # noqa: N818 - that is what happened
@@ -98,6 +112,10 @@ class Ground:
         for number in broker_ids:
             self._brokers.pop(number).close()
 
+    def is_down(self, broker_id: int) -> bool:
+        """Whether a broker is not registered."""
+        return broker_id not in self._brokers
+
     def write_topic(
         self, name: str, *replicas: tuple[int, ...], topic_id: str | None = "id", **config: str
     ) -> None:
@@ -111,6 +129,10 @@ class Ground:
         ):
             known = self.server.peek(path) is not None
             self.operator.call([SetData(path, data) if known else Create(path, data)])
+
+    def mark_for_deletion(self, *topics: str) -> None:
+        """Topics shall be deleted."""
+        self.operator.call([Create(paths.topic_deletion(topic)) for topic in topics])
 
     # --- controllers --------------------------------------------------------------------------
 
@@ -133,7 +155,7 @@ class Ground:
                     read_topic = decode_topic(path, data)
                     # An id that had to be minted is another in every run.
                     found[path] = (read_topic.partitions, read_topic.topic_id is not None)
-            elif path.startswith(paths.ISR_NOTIFICATIONS + "/"):
+            elif path.startswith(UNTOLD) or path == paths.ELECTION:
                 found[path] = (version,)
         return found
 
@@ -154,6 +176,8 @@ class Reign:
     def __init__(self, controller_id: BrokerId, session: MortalSession) -> None:
         self.session = session
         self.controller = Controller(controller_id)
+        #: The orders to stop replicas that no broker has answered yet.
+        self.unanswered: list[Send] = []
 
     def stand(self) -> None:
         """Stand for election, which nobody else does here."""
@@ -170,9 +194,18 @@ class Reign:
         except StopIteration:
             assert broken_invariants(self.controller.state, after_event=True) == []
 
+    def confirm_deletions(self) -> None:
+        """Brokers that live answer as if they had stopped and deleted what they were told to."""
+        while self.unanswered:
+            self.handle(confirmation(self.unanswered.pop(0)))
+
     def _answer(self, item: Any) -> Any:
+        if isinstance(item, Send) and isinstance(item.request, StopReplica):
+            self.unanswered.append(item)
         if isinstance(item, MintTopicIds):
             return tuple(f"minted-{i}" for i in range(item.count))
+        if isinstance(item, DrawNumbers):
+            return (0,) * item.count
         if isinstance(item, Ask):
             return run_exchange(self.session, perform(item))
         return None

@@ -36,7 +36,9 @@ class Scene:
 
     def configure(self, *, unclean: bool = False, protocol: str = "3.9") -> None:
         """Other settings than the usual ones."""
-        self.state.config = ControllerConfig(unclean, ProtocolVersion.from_text(protocol))
+        self.state.config = ControllerConfig(
+            unclean_election_default=unclean, protocol=ProtocolVersion.from_text(protocol)
+        )
 
     # --- getting into office ----------------------------------------------------------------------
 

@@ -10,14 +10,19 @@ from regent.core.asks import (
     Ask,
     CreateLeaderships,
     DeleteIsrNotifications,
+    DeleteLogDirEvents,
+    DeleteTopicMarkers,
+    MarkTopicsForDeletion,
     ReadLeaderships,
     ReadTopicConfigs,
     ReadTopics,
+    RemoveTopics,
     WatchBrokers,
     WriteLeaderships,
     WriteTopics,
 )
 from regent.core.effects import (
+    CancelTimers,
     CloseAllChannels,
     CloseChannel,
     DropWatches,
@@ -26,6 +31,7 @@ from regent.core.effects import (
     OpenChannel,
     Reply,
     Send,
+    SetTimer,
 )
 from regent.model.control_requests import (
     LeaderAndIsr,
@@ -34,23 +40,29 @@ from regent.model.control_requests import (
     StopReplicaPartition,
     UpdateMetadata,
 )
+from regent.model.error_codes import ErrorCode
 from regent.model.facts import (
+    AssignmentChanged,
+    DeletionAdvanced,
     Fact,
     IsrAltered,
     IsrShrunk,
     LeaderElected,
+    LeaderEpochRaised,
     LeadershipLearned,
     LoadedPartition,
     MoveRefused,
     PartitionMoved,
+    ReassignmentAdvanced,
     ReplicaMoved,
     RequestSent,
+    TopicForgotten,
     TopicLoaded,
 )
 from regent.model.leadership import Leadership
 
 
-def lines_of(step: Ask[Any] | Effect) -> Iterator[str]:
+def lines_of(step: Ask[Any] | Effect) -> Iterator[str]:  # noqa: C901 - one case for each kind
     """The lines for one step; a journal entry has one for each fact but `RequestSent`."""
     match step:
         case Journal():
@@ -66,7 +78,12 @@ def lines_of(step: Ask[Any] | Effect) -> Iterator[str]:
         case DropWatches():
             yield "drop watches"
         case Reply():
-            yield f"reply to {step.request_id}: {step.answer.error.name}"
+            error: ErrorCode = getattr(step.answer, "error", ErrorCode.NONE)
+            yield f"reply to {step.request_id}: {error.name}"
+        case SetTimer():
+            yield f"set timer {step.name} in {step.after_ms} ms"
+        case CancelTimers():
+            yield "cancel timers"
         case Ask():
             yield line_of_ask(step)
 
@@ -82,11 +99,13 @@ def line_of_ask(ask: Ask[Any]) -> str:  # noqa: PLR0911 - one case for each kind
             return f"{kind} {'; '.join(wanted)}"
         case ReadTopics() | ReadTopicConfigs():
             return f"{kind} {commas(ask.topics)}"
+        case DeleteTopicMarkers() | MarkTopicsForDeletion() | RemoveTopics():
+            return f"{kind} {commas(ask.topics)}"
         case WriteTopics():
             return f"{kind} {commas(f'{w.topic} ({w.topic_id})' for w in ask.writes)}"
         case WatchBrokers():
             return f"{kind} {commas(ask.broker_ids)}"
-        case DeleteIsrNotifications():
+        case DeleteIsrNotifications() | DeleteLogDirEvents():
             return f"{kind} {'all' if ask.names is None else commas(ask.names)}"
         case _:
             return kind
@@ -124,7 +143,7 @@ def _stop(entry: StopReplicaPartition) -> str:
     return f"{entry.topic}-{entry.partition} epoch={entry.leader_epoch}{delete}"
 
 
-def line_of_fact(fact: Fact) -> str:  # noqa: PLR0911 - one case for each kind
+def line_of_fact(fact: Fact) -> str:  # noqa: C901, PLR0911, PLR0912 - one case for each kind
     """What took hold."""
     match fact:
         case PartitionMoved():
@@ -145,8 +164,21 @@ def line_of_fact(fact: Fact) -> str:  # noqa: PLR0911 - one case for each kind
             return f"{fact.topic}-{fact.partition} learned {_fact_led(fact)}"
         case IsrShrunk():
             return f"{fact.topic}-{fact.partition}@{fact.broker_id} shrunk {_fact_led(fact)}"
+        case LeaderEpochRaised():
+            return f"{fact.topic}-{fact.partition} raised {_fact_led(fact)}"
+        case ReassignmentAdvanced():
+            return f"{fact.topic}-{fact.partition} reassignment {fact.phase}"
         case IsrAltered():
             return f"{fact.topic}-{fact.partition} altered {_fact_led(fact)}"
+        case DeletionAdvanced():
+            return f"{fact.topic} deletion {fact.phase}{f': {fact.reason}' if fact.reason else ''}"
+        case TopicForgotten():
+            return f"{fact.topic} forgotten"
+        case AssignmentChanged():
+            adding = f" adding={commas(fact.adding)}" if fact.adding else ""
+            removing = f" removing={commas(fact.removing)}" if fact.removing else ""
+            assigned = f"{fact.topic}-{fact.partition} assigned to {commas(fact.replicas)}"
+            return f"{assigned}{adding}{removing}"
         case TopicLoaded():
             loaded = "; ".join(map(_loaded, fact.partitions))
             return f"{fact.topic} loaded ({fact.topic_id}): {loaded}"
@@ -162,7 +194,9 @@ def _loaded(entry: LoadedPartition) -> str:
     return f"{found} {led_by} epoch={entry.leader_epoch} v{entry.zk_version}"
 
 
-def _fact_led(fact: LeaderElected | LeadershipLearned | IsrShrunk | IsrAltered) -> str:
+def _fact_led(
+    fact: LeaderElected | LeadershipLearned | LeaderEpochRaised | IsrShrunk | IsrAltered,
+) -> str:
     recovering = " recovering" if fact.recovering else ""
     isr, epoch = commas(fact.isr), fact.leader_epoch
     return f"leader={fact.leader} isr={isr} epoch={epoch} v{fact.zk_version}{recovering}"

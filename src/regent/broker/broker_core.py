@@ -48,6 +48,7 @@ from regent.model.ids import (
     BrokerEpoch,
     BrokerId,
     ControllerEpoch,
+    LeaderEpoch,
     TopicPartition,
     ZkVersion,
 )
@@ -74,6 +75,10 @@ class BrokerCore:
         )
         self._follower_side = FollowerSide(broker_id, config, self._effects)
         self._checkpointed_ms = 0
+        #: Leader epochs of replicas that moved away in this life. A late copy of an order to lead
+        #: would find nothing here that shows it to be old, and lead alone. Topics that are deleted
+        #: as a whole are not here: one of the same name begins again with epoch 0.
+        self._buried: dict[TopicPartition, LeaderEpoch] = {}
 
     def registered(self, broker_epoch: BrokerEpoch) -> None:
         """The broker has (again) registered itself; requests to earlier lives are stale now."""
@@ -155,6 +160,8 @@ class BrokerCore:
             self._isr_changes.topic_ids[name.topic] = topic_id
         elif self.broker_id not in order.assignment.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif leadership.leader_epoch <= self._buried.get(name, LEADER_EPOCH_UNKNOWN):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
         elif hosted is None or leadership.zk_version >= hosted.zk_version:
             if topic_id is not None:
                 self._isr_changes.topic_ids[name.topic] = topic_id
@@ -199,8 +206,18 @@ class BrokerCore:
             self._leader_side.ended(hosted)
             hosted.stop()
         if order.delete:
+            self._bury(name, order.leader_epoch, hosted)
             self._delete(name)
         return ErrorCode.NONE
+
+    def _bury(
+        self, name: TopicPartition, leader_epoch: LeaderEpoch, hosted: HostedPartition | None
+    ) -> None:
+        if leader_epoch == LEADER_EPOCH_DURING_DELETE:
+            self._buried.pop(name, None)
+            return
+        known = LEADER_EPOCH_UNKNOWN if hosted is None else hosted.leader_epoch
+        self._buried[name] = max(leader_epoch, known, self._buried.get(name, LEADER_EPOCH_UNKNOWN))
 
     def _delete(self, name: TopicPartition) -> None:
         self.hosted.pop(name, None)

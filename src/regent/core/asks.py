@@ -139,12 +139,24 @@ class MintTopicIds(Ask[tuple[str, ...]], frozen=True):
     count: int
 
 
+class DrawNumbers(Ask[tuple[int, ...]], frozen=True):
+    """So many numbers, each anything from 0 up to but not `below`. Chance, again."""
+
+    below: int
+    count: int
+
+
 class TopicWrite(Struct, frozen=True):
-    """What a topic's znode shall say; the topic's id is always part of it."""
+    """What a topic's znode shall say of these partitions; the topic's id is always part of it.
+
+    Partitions that are not named here stay as they are there: somebody may have added them, and
+    we have not heard of it yet. With `is_whole` they go.
+    """
 
     topic: str
     topic_id: str | None
     partitions: dict[int, Assignment]
+    is_whole: bool = False
 
 
 class WriteTopics(Ask[tuple[WriteFailure | None, ...]], frozen=True):
@@ -154,11 +166,106 @@ class WriteTopics(Ask[tuple[WriteFailure | None, ...]], frozen=True):
     writes: tuple[TopicWrite, ...]
 
 
+class DeleteTopicMarkers(Ask[None], frozen=True):
+    """Take these topics off the list of those marked for deletion; missing ones do not matter."""
+
+    fence: Fence
+    topics: tuple[str, ...]
+
+
+class MarkTopicsForDeletion(Ask[None], frozen=True):
+    """Put these topics on the list; one that is there already stays there."""
+
+    fence: Fence
+    topics: tuple[str, ...]
+
+
+class RemoveTopics(Ask[None], frozen=True):
+    """Delete these topics' znodes: the topic with all below it, its config, its marker.
+
+    In that order for each topic, so that a successor finds the marker for as long as anything is
+    left. What is already gone does not matter.
+    """
+
+    fence: Fence
+    topics: tuple[str, ...]
+
+
+class TopicCreation(Struct, frozen=True):
+    """A topic to be created: its own config first, then its assignment."""
+
+    topic: str
+    topic_id: str | None
+    partitions: dict[int, Assignment]
+    configs: dict[str, str]
+
+
+class CreateTopicZnodes(Ask[tuple[WriteFailure | None, ...]], frozen=True):
+    """Create these topics' znodes; None for each that was created, EXISTS where there was one."""
+
+    fence: Fence
+    creations: tuple[TopicCreation, ...]
+
+
+# --- work that admins leave in znodes -----------------------------------------------------------
+
+
+class ReadReassignmentZnode(
+    Ask[dict[TopicPartition, tuple[BrokerId, ...]] | Malformed | None], frozen=True
+):
+    """The targets in `/admin/reassign_partitions`; None where there is none. It is watched."""
+
+
+class WriteReassignmentZnode(Ask[None], frozen=True):
+    """Leave only these targets there; when none is left, the znode is deleted."""
+
+    fence: Fence
+    targets: dict[TopicPartition, tuple[BrokerId, ...]]
+
+
+class ReadElectionZnode(Ask[tuple[TopicPartition, ...] | Malformed | None], frozen=True):
+    """The partitions in `/admin/preferred_replica_election`. It is watched."""
+
+
+class DeleteElectionZnode(Ask[None], frozen=True):
+    """Remove it, whatever came of the election."""
+
+    fence: Fence
+
+
+class ReadLogDirEvents(Ask[tuple[tuple[str, BrokerId | Malformed], ...]], frozen=True):
+    """All announcements of failed log directories: name and broker. The list is watched."""
+
+
+class DeleteLogDirEvents(Ask[None], frozen=True):
+    """Remove these announcements, or with None all there are."""
+
+    fence: Fence
+    names: tuple[str, ...] | None = None
+
+
+class ReadConfigChanges(Ask[tuple[tuple[str, str | Malformed], ...]], frozen=True):
+    """All announcements of changed configs: name and entity (`topics/t`, `brokers/<default>`).
+
+    Oldest first; the list is watched. Nobody but time removes them.
+    """
+
+
+class ReadBrokerDefaults(Ask[dict[str, str] | Malformed], frozen=True):
+    """The dynamic defaults of all brokers, `/config/brokers/<default>`."""
+
+
 # --- leadership -----------------------------------------------------------------------------
 
 
 class ReadLeaderships(Ask[Sequence[LeadershipRead]], frozen=True):
     """The leadership of each of these partitions, in their order."""
+
+    partitions: Sequence[Partition]
+
+
+class WatchLeaderships(Ask[Sequence[LeadershipRead]], frozen=True):
+    """The same, with a watch on each: for partitions whose leaders write the ISR themselves."""
 
     partitions: Sequence[Partition]
 

@@ -1,8 +1,11 @@
 """What brokers answer to control requests (C5).
 
 A broker that has seen a newer controller epoch is right: this controller resigns. Codes for single
-partitions are normal after a failover (a leadership told twice) and change nothing here.
+partitions are normal after a failover (a leadership told twice) and change nothing here; what they
+say of failed log directories is for `log_dirs`.
 """
+
+from typing import TypeAlias
 
 from regent.core.asks import Procedure
 from regent.core.effects import Journal
@@ -12,7 +15,7 @@ from regent.errors import ControllerMoved
 from regent.model.error_codes import ErrorCode
 from regent.model.facts import RequestAnswered
 
-Answered = LeaderAndIsrAnswered | UpdateMetadataAnswered | StopReplicaAnswered
+Answered: TypeAlias = LeaderAndIsrAnswered | UpdateMetadataAnswered | StopReplicaAnswered
 
 
 def on_answered(state: ControllerState, event: Answered) -> Procedure[None]:

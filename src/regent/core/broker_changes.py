@@ -11,9 +11,11 @@ from regent.core.effects import CloseChannel, Journal, OpenChannel
 from regent.core.events import BrokerChanged, BrokersChanged
 from regent.core.isolation import isolate
 from regent.core.partition_machine import move_partitions, try_electable, try_online
+from regent.core.reassignment import resume_reassignments_to
 from regent.core.replica_machine import move_replicas
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
+from regent.core.topic_deletion import fail_deletions, resume_deletions
 from regent.model.brokers import RegisteredBroker
 from regent.model.facts import BrokerDown, BrokerUp, BrokerUpdated
 from regent.model.ids import BrokerId
@@ -92,10 +94,19 @@ def _welcome(
         arrived, (p for p in state.all_partitions() if p.topic not in state.topics_to_delete)
     )
     yield from everything.send()
-    hosted = {b: tuple(state.replicas_on.get(b, ())) for b in arrived}
+    hosted = {b: list(_undeleted(state, b)) for b in arrived}
     yield from move_replicas(state, hosted, ReplicaState.ONLINE)
     yield from try_online(state)
+    yield from resume_reassignments_to(state, arrived)
+    yield from resume_deletions(state, {p.topic: None for on in hosted.values() for p in on})
     yield from watch_brokers(state, arrived)
+
+
+def _undeleted(state: ControllerState, broker_id: BrokerId) -> Iterator[Partition]:
+    """What the broker holds. What it has deleted already it must not be told to make again."""
+    for partition, replica_state in state.replicas_on.get(broker_id, {}).items():
+        if replica_state is not ReplicaState.DELETION_SUCCESSFUL:
+            yield partition
 
 
 def watch_brokers(state: ControllerState, broker_ids: Iterable[BrokerId]) -> Procedure[None]:
@@ -137,8 +148,10 @@ def lose_replicas(
     state: ControllerState, lost: Mapping[BrokerId, Sequence[Partition]]
 ) -> Procedure[None]:
     """These replicas can no longer be used: elect where they led, then take them offline."""
-    deleting, electable = state.topics_to_delete, state.electable
-    kept = {b: [p for p in partitions if p.topic not in deleting] for b, partitions in lost.items()}
+    abandoned = [topic for topic in state.topics_to_delete if state.is_abandoned(topic)]
+    kept = {
+        b: [p for p in partitions if p.topic not in abandoned] for b, partitions in lost.items()
+    }
     leaderless = dict.fromkeys(
         [
             p
@@ -146,7 +159,8 @@ def lose_replicas(
             for p in partitions
             if (known := p.leadership) is not None
             and (
-                known.leader not in electable
+                # One that is shutting down leads until it is gone (KAFKA-4441).
+                known.leader not in state.brokers
                 or (state.offline_dirs and state.is_in_failed_dir(known.leader, p))
             )
         ]
@@ -155,6 +169,7 @@ def lose_replicas(
     results = yield from try_online(state)
     yield from move_replicas(state, kept, ReplicaState.OFFLINE)
     yield from try_electable(state)
+    yield from fail_deletions(state, lost)
     if not any(kept.values()) and not any(isinstance(r, Leadership) for r in results.values()):
         # Nothing changed but the list of brokers; everybody must hear of that too (KAFKA-1867).
         yield from tell_live_brokers(state, state.brokers)

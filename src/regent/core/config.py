@@ -10,5 +10,15 @@ class ControllerConfig(Struct, frozen=True):
 
     #: May a replica outside the ISR lead when no other can (`unclean.leader.election.enable`)?
     unclean_election_default: bool = False
+    #: Whether topics can be deleted at all (`delete.topic.enable`).
+    deletes_topics: bool = True
+    #: Whether leaders go back to their preferred replicas by themselves.
+    balances_leaders: bool = True
+    balance_interval_ms: int = 300_000
+    #: A broker is out of balance when more than this share of what prefers it is led elsewhere.
+    imbalance_percent: int = 10
+    #: For topics created without saying (`num.partitions`, `default.replication.factor`).
+    partition_count_default: int = 1
+    replication_factor_default: int = 1
     #: What the brokers speak among themselves (`inter.broker.protocol.version`).
     protocol: ProtocolVersion = LATEST

@@ -14,21 +14,39 @@ from regent.core.asks import Procedure
 from regent.core.broker_answers import on_answered
 from regent.core.broker_changes import on_broker_changed, on_brokers_changed
 from regent.core.config import ControllerConfig
+from regent.core.config_changes import on_configs_changed
+from regent.core.controlled_shutdown import on_controlled_shutdown_requested
+from regent.core.deletion_requests import on_topic_deletion_requested
 from regent.core.effects import Journal
+from regent.core.event_queue import refusal
 from regent.core.events import (
     AlterPartitionRequested,
     BrokerChanged,
     BrokersChanged,
+    ConfigsChanged,
+    ControlledShutdownRequested,
     ControllerChanged,
+    ElectionZnodeChanged,
+    ElectLeadersRequested,
     Event,
     EventBase,
     IsrChangesNotified,
     LeaderAndIsrAnswered,
+    LeadershipChanged,
+    LogDirsFailed,
+    PartitionCreationRequested,
+    ReassignmentListRequested,
+    ReassignmentsRequested,
+    ReassignmentZnodeChanged,
     ResignRequested,
     SessionExpired,
     SessionStarted,
     StopReplicaAnswered,
+    TimerRang,
     TopicChanged,
+    TopicCreationRequested,
+    TopicDeletionRequested,
+    TopicDeletionsChanged,
     TopicsChanged,
     UpdateMetadataAnswered,
 )
@@ -42,8 +60,23 @@ from regent.core.failover import (
     resign,
 )
 from regent.core.isr_changes import on_alter_partition_requested, on_isr_changes_notified
+from regent.core.leader_balance import (
+    on_elect_leaders_requested,
+    on_election_znode_changed,
+    on_timer_rang,
+)
+from regent.core.log_dirs import on_leader_and_isr_answered, on_log_dirs_failed
+from regent.core.partition_creation import on_partition_creation_requested
+from regent.core.reassignment import (
+    on_leadership_changed,
+    on_reassignment_list_requested,
+    on_reassignment_znode_changed,
+    on_reassignments_requested,
+)
 from regent.core.state import ControllerState
 from regent.core.topic_changes import on_topic_changed, on_topics_changed
+from regent.core.topic_creation import on_topic_creation_requested
+from regent.core.topic_deletion import on_stop_replica_answered, on_topic_deletions_changed
 from regent.errors import ControllerMoved, SessionLost
 from regent.model.facts import EventFailed
 from regent.model.ids import BrokerId
@@ -58,7 +91,6 @@ ALWAYS: Final[Mapping[type[EventBase], Handler]] = {
     SessionExpired:          on_session_expired,
     ControllerChanged:       on_controller_changed,
     ResignRequested:         on_resign_requested,
-    AlterPartitionRequested: on_alter_partition_requested,
 }
 
 #: Events that only an active controller handles. Whether it is active is asked when the event is
@@ -68,10 +100,25 @@ WHEN_ACTIVE: Final[Mapping[type[EventBase], Handler]] = {
     BrokerChanged:           on_broker_changed,
     TopicsChanged:           on_topics_changed,
     TopicChanged:            on_topic_changed,
+    TopicDeletionsChanged:   on_topic_deletions_changed,
     IsrChangesNotified:      on_isr_changes_notified,
-    LeaderAndIsrAnswered:    on_answered,
+    AlterPartitionRequested: on_alter_partition_requested,
+    ReassignmentZnodeChanged: on_reassignment_znode_changed,
+    ReassignmentsRequested:  on_reassignments_requested,
+    ReassignmentListRequested: on_reassignment_list_requested,
+    LeadershipChanged:       on_leadership_changed,
+    ElectionZnodeChanged:    on_election_znode_changed,
+    ElectLeadersRequested:   on_elect_leaders_requested,
+    TimerRang:               on_timer_rang,
+    LogDirsFailed:           on_log_dirs_failed,
+    ConfigsChanged:          on_configs_changed,
+    ControlledShutdownRequested: on_controlled_shutdown_requested,
+    TopicCreationRequested:  on_topic_creation_requested,
+    TopicDeletionRequested:  on_topic_deletion_requested,
+    PartitionCreationRequested: on_partition_creation_requested,
+    LeaderAndIsrAnswered:    on_leader_and_isr_answered,
     UpdateMetadataAnswered:  on_answered,
-    StopReplicaAnswered:     on_answered,
+    StopReplicaAnswered:     on_stop_replica_answered,
 }
 # fmt: on
 
@@ -87,15 +134,18 @@ class Controller:
         procedure = ALWAYS.get(type(event))
         if procedure is None:
             if not self.state.is_active:
+                yield from _refuse(event)
                 return
             procedure = WHEN_ACTIVE[type(event)]
         try:
             yield from procedure(self.state, event)
         except ControllerMoved as moved:
             yield from on_deposed(self.state, moved, event.now_ms)
+            yield from _refuse(event)
         except SessionLost as lost:
             if self.state.is_active:
                 yield from resign(self.state, str(lost))
+            yield from _refuse(event)
 
     def give_up(self, failure: str) -> Procedure[None]:
         """After an unforeseen failure: resign, and do not let a second failure stop that."""
@@ -104,3 +154,13 @@ class Controller:
         except (ControllerMoved, SessionLost) as gone:
             yield Journal([EventFailed(str(gone))])
             yield from resign(self.state, str(gone))
+
+
+def _refuse(event: Event) -> Procedure[None]:
+    """Whoever waits for an answer hears that this is not the controller (KAFKA-10193).
+
+    Also when the role was lost on the way: a caller that is answered already hears nothing more.
+    """
+    refused = refusal(event)
+    if refused is not None:
+        yield refused

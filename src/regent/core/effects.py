@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from regent.model.admin_requests import AdminAnswer
 from regent.model.alter_partition import AlterPartitionAnswer
 from regent.model.brokers import Broker
 from regent.model.control_requests import ControlRequest
@@ -50,7 +51,18 @@ class Reply(Struct, frozen=True):
     """Answer a caller that is waiting."""
 
     request_id: int
-    answer: AlterPartitionAnswer
+    answer: AlterPartitionAnswer | AdminAnswer
+
+
+class SetTimer(Struct, frozen=True):
+    """Have a `TimerRang` of this name after a while; one that is already set is set anew."""
+
+    name: str
+    after_ms: int
+
+
+class CancelTimers(Struct, frozen=True):
+    """No timer rings any more."""
 
 
 class DropWatches(Struct, frozen=True):
@@ -58,5 +70,13 @@ class DropWatches(Struct, frozen=True):
 
 
 Effect: TypeAlias = (
-    Journal | OpenChannel | CloseChannel | CloseAllChannels | Send | Reply | DropWatches
+    Journal
+    | OpenChannel
+    | CloseChannel
+    | CloseAllChannels
+    | Send
+    | Reply
+    | SetTimer
+    | CancelTimers
+    | DropWatches
 )

@@ -5,12 +5,35 @@ callers would otherwise wait for ever when the controller goes away (KAFKA-10193
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
 
 from msgspec import Struct
 
 from regent.core.effects import Reply
-from regent.core.events import AlterPartitionRequested, Event, EventBase
+from regent.core.events import (
+    AlterPartitionRequested,
+    ControlledShutdownRequested,
+    ElectLeadersRequested,
+    Event,
+    EventBase,
+    PartitionCreationRequested,
+    ReassignmentListRequested,
+    ReassignmentsRequested,
+    TopicCreationRequested,
+    TopicDeletionRequested,
+)
+from regent.model.admin_requests import (
+    AdminAnswer,
+    AlterReassignmentsAnswer,
+    ControlledShutdownAnswer,
+    CreatePartitionsAnswer,
+    CreateTopicsAnswer,
+    DeleteTopicsAnswer,
+    ElectLeadersAnswer,
+    ListReassignmentsAnswer,
+    TopicResult,
+)
 from regent.model.alter_partition import AlterPartitionAnswer
 from regent.model.error_codes import ErrorCode
 
@@ -86,8 +109,33 @@ class EventQueue:
         yield from self.preempt()
 
 
+#: What each kind of caller hears when its request will not be looked at.
+REFUSALS: Final[Mapping[type[EventBase], AlterPartitionAnswer | AdminAnswer]] = {
+    AlterPartitionRequested: AlterPartitionAnswer(ErrorCode.NOT_CONTROLLER),
+    ElectLeadersRequested: ElectLeadersAnswer(ErrorCode.NOT_CONTROLLER),
+    ReassignmentsRequested: AlterReassignmentsAnswer(ErrorCode.NOT_CONTROLLER),
+    ReassignmentListRequested: ListReassignmentsAnswer(ErrorCode.NOT_CONTROLLER),
+    # Kafka maps its ControllerMovedException to this code here, and not to NOT_CONTROLLER.
+    ControlledShutdownRequested: ControlledShutdownAnswer(ErrorCode.STALE_CONTROLLER_EPOCH),
+}
+
+
 def refusal(event: Event) -> Reply | None:
     """What a caller hears when its request will not be looked at; None for mere news."""
-    if isinstance(event, AlterPartitionRequested):
-        return Reply(event.request_id, AlterPartitionAnswer(ErrorCode.NOT_CONTROLLER))
-    return None
+    match event:
+        case TopicCreationRequested(request_id=request_id, request=request):
+            names = [topic.name for topic in request.topics]
+            return Reply(request_id, CreateTopicsAnswer(_not_controller(names)))
+        case TopicDeletionRequested(request_id=request_id, request=request):
+            return Reply(request_id, DeleteTopicsAnswer(_not_controller(request.topics)))
+        case PartitionCreationRequested(request_id=request_id, request=request):
+            names = [topic.name for topic in request.topics]
+            return Reply(request_id, CreatePartitionsAnswer(_not_controller(names)))
+        case _:
+            answer = REFUSALS.get(type(event))
+            caller: int | None = getattr(event, "request_id", None)
+            return None if answer is None or caller is None else Reply(caller, answer)
+
+
+def _not_controller(topics: Iterable[str]) -> tuple[TopicResult, ...]:
+    return tuple(TopicResult(topic, ErrorCode.NOT_CONTROLLER) for topic in topics)

@@ -8,6 +8,15 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from regent.model.admin_requests import (
+    AlterReassignments,
+    ControlledShutdown,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectLeaders,
+    ListReassignments,
+)
 from regent.model.alter_partition import AlterPartition
 from regent.model.control_requests import ControlAnswer
 from regent.model.ids import BrokerEpoch, BrokerId, ControllerEpoch, TopicPartition
@@ -69,6 +78,35 @@ class IsrChangesNotified(EventBase, frozen=True, tag=True):
     """Leaders that write the ISR themselves left notifications."""
 
 
+class ReassignmentZnodeChanged(EventBase, frozen=True, tag=True):
+    """`/admin/reassign_partitions` was created, changed or deleted."""
+
+
+class ElectionZnodeChanged(EventBase, frozen=True, tag=True):
+    """`/admin/preferred_replica_election` was created, changed or deleted."""
+
+
+class LeadershipChanged(EventBase, frozen=True, tag=True):
+    """A watched partition's state znode changed: its leader writes the ISR itself."""
+
+    topic: str
+    partition: int
+
+
+class LogDirsFailed(EventBase, frozen=True, tag=True):
+    """Brokers announced that log directories of theirs failed."""
+
+
+class ConfigsChanged(EventBase, frozen=True, tag=True):
+    """Somebody announced a changed config under `/config/changes`."""
+
+
+class TimerRang(EventBase, frozen=True, tag=True):
+    """A timer that was set has run out."""
+
+    name: str
+
+
 # --- brokers that answer or ask -------------------------------------------------------------
 
 
@@ -110,6 +148,58 @@ class AlterPartitionRequested(EventBase, frozen=True, tag=True):
     request: AlterPartition
 
 
+# --- callers ----------------------------------------------------------------------------------
+
+
+class ElectLeadersRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants leaders elected."""
+
+    request_id: int
+    request: ElectLeaders
+
+
+class ReassignmentsRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants partitions moved, or moves cancelled."""
+
+    request_id: int
+    request: AlterReassignments
+
+
+class ReassignmentListRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants to know what is being moved."""
+
+    request_id: int
+    request: ListReassignments
+
+
+class ControlledShutdownRequested(EventBase, frozen=True, tag=True):
+    """A broker wants to go."""
+
+    request_id: int
+    request: ControlledShutdown
+
+
+class TopicCreationRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants topics created."""
+
+    request_id: int
+    request: CreateTopics
+
+
+class TopicDeletionRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants topics deleted."""
+
+    request_id: int
+    request: DeleteTopics
+
+
+class PartitionCreationRequested(EventBase, frozen=True, tag=True):
+    """Somebody wants topics to have more partitions."""
+
+    request_id: int
+    request: CreatePartitions
+
+
 Event: TypeAlias = (
     SessionStarted
     | SessionExpired
@@ -121,8 +211,21 @@ Event: TypeAlias = (
     | TopicChanged
     | TopicDeletionsChanged
     | IsrChangesNotified
+    | ReassignmentZnodeChanged
+    | ElectionZnodeChanged
+    | LeadershipChanged
+    | LogDirsFailed
+    | ConfigsChanged
+    | TimerRang
     | LeaderAndIsrAnswered
     | UpdateMetadataAnswered
     | StopReplicaAnswered
     | AlterPartitionRequested
+    | ElectLeadersRequested
+    | ReassignmentsRequested
+    | ReassignmentListRequested
+    | ControlledShutdownRequested
+    | TopicCreationRequested
+    | TopicDeletionRequested
+    | PartitionCreationRequested
 )

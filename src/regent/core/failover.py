@@ -9,6 +9,7 @@ from typing import Final
 
 from regent.core.asks import (
     DeleteIsrNotifications,
+    DeleteLogDirEvents,
     DropController,
     EnsureFeatures,
     Fence,
@@ -19,17 +20,22 @@ from regent.core.asks import (
     ReadController,
     ReadControllerEpoch,
     ReadIsrNotifications,
+    ReadLogDirEvents,
     TakeController,
     ask,
     fence_of,
 )
 from regent.core.broker_changes import take_brokers, tell_live_brokers, watch_brokers
-from regent.core.effects import CloseAllChannels, DropWatches, Journal
+from regent.core.config_changes import learn_configs
+from regent.core.effects import CancelTimers, CloseAllChannels, DropWatches, Journal
 from regent.core.events import EventBase, ResignRequested, SessionExpired
+from regent.core.leader_balance import hold_pending_elections, start_balance
 from regent.core.partition_machine import start_partitions
+from regent.core.reassignment import resume_reassignments
 from regent.core.replica_machine import start_replicas
 from regent.core.state import ControllerState
 from regent.core.topic_changes import give_missing_ids, load_leaderships, load_topics
+from regent.core.topic_deletion import load_deletions, resume_deletions
 from regent.errors import ControllerMoved
 from regent.model.facts import ControllerElected, ControllerResigned, EventFailed, ZnodeIsolated
 from regent.model.ids import BrokerId
@@ -94,11 +100,18 @@ def take_office(state: ControllerState, won: Fence) -> Procedure[None]:
     # Notifications are dropped before anything is read: the read covers what they announce.
     yield from ask(ReadIsrNotifications())
     yield from ask(DeleteIsrNotifications(fence_of(state)))
+    yield from ask(ReadLogDirEvents())
+    yield from ask(DeleteLogDirEvents(fence_of(state)))
+    yield from learn_configs(state)
     yield from _load(state)
     # Brokers refuse to follow a leader that is not in their list of live brokers (KAFKA-4443).
     yield from tell_live_brokers(state, state.brokers)
     yield from start_replicas(state)
     yield from start_partitions(state)
+    yield from resume_reassignments(state)
+    yield from resume_deletions(state)
+    yield from hold_pending_elections(state)
+    yield from start_balance(state)
 
 
 def _load(state: ControllerState) -> Procedure[None]:
@@ -109,6 +122,7 @@ def _load(state: ControllerState) -> Procedure[None]:
     partitions = [p for topic in topics for p in topic.partitions.values()]
     yield from load_leaderships(state, partitions)
     yield from give_missing_ids(state, topics)
+    yield from load_deletions(state)
     yield from watch_brokers(state, state.brokers)
 
 
@@ -118,6 +132,7 @@ def _load(state: ControllerState) -> Procedure[None]:
 def resign(state: ControllerState, reason: str) -> Procedure[None]:
     """Stop being controller; nothing is written and the node goes on as a broker (E7)."""
     yield DropWatches()
+    yield CancelTimers()
     yield CloseAllChannels()
     yield Journal([ControllerResigned(reason)])
     state.clear()

@@ -1,4 +1,4 @@
-"""What a controller shows of itself, under Kafka's names; all zero off the controller.
+"""What a node shows of itself, under Kafka's names; what a controller knows is zero elsewhere.
 
 A gauge reads the state when it is looked at; nothing is counted for its sake, and no gauge can
 decide whether an event is handled.
@@ -29,6 +29,12 @@ STATE_GAUGES: Final[Mapping[str, Callable[[ControllerState], int]]] = {
     "UncleanLeaderElectionsCount":    lambda state: state.unclean_election_count,
 }
 
+#: Gauges that every node has, in office or not.
+NODE_GAUGES: Final[Mapping[str, Callable[[ControllerState], int]]] = {
+    # From the election itself, and -1 when nobody is known to hold the role (KAFKA-16509).
+    "CurrentControllerId":   lambda state: -1 if state.active_id is None else state.active_id,
+}
+
 #: Gauges of the event queue.
 QUEUE_GAUGES: Final[Mapping[str, Callable[[EventQueue], int]]] = {
     "EventQueueSize":        len,
@@ -46,6 +52,9 @@ def register(
     for name, of_state in STATE_GAUGES.items():
         assert name not in registry, f"{name} is registered already"
         registry[name] = partial(_read_if_active, of_state, state)
+    for name, of_node in NODE_GAUGES.items():
+        assert name not in registry, f"{name} is registered already"
+        registry[name] = partial(of_node, state)
     for name, of_queue in QUEUE_GAUGES.items():
         assert name not in registry, f"{name} is registered already"
         registry[name] = partial(of_queue, queue)
@@ -57,5 +66,5 @@ def _read_if_active(reading: Callable[[ControllerState], int], state: Controller
 
 def unregister(registry: MutableMapping[str, Gauge]) -> None:
     """Take the same gauges out again, each once, and no other."""
-    for name in (*STATE_GAUGES, *QUEUE_GAUGES):
+    for name in (*STATE_GAUGES, *NODE_GAUGES, *QUEUE_GAUGES):
         del registry[name]

@@ -87,7 +87,7 @@ def no_partition_is_left_without_a_possible_leader(state: ControllerState) -> It
     """An offline partition has no in-sync replica that could lead, or it would be led."""
     for partition in state.partitions_in[PartitionState.OFFLINE]:
         known = partition.leadership
-        if known is None or partition.topic in state.topics_to_delete:
+        if known is None or state.is_abandoned(partition.topic):
             continue
         possible = [
             r
@@ -111,6 +111,20 @@ def reassignments_are_marked(state: ControllerState) -> Iterator[str]:
         yield f"reassigning: {list(map(str, moving))}, marked: {list(map(str, state.reassigning))}"
 
 
+def deletions_are_in_order(state: ControllerState) -> Iterator[str]:
+    """Only a known topic is queued, only a queued one waits or goes; what goes is not online."""
+    for name in state.topics_to_delete:
+        if name not in state.topics:
+            yield f"{name} is queued for deletion and unknown"
+    for name in (*state.topics_in_deletion, *state.topics_ineligible):
+        if name not in state.topics_to_delete:
+            yield f"{name} is not queued for deletion and counts as being deleted"
+    for name in state.topics_in_deletion:
+        for partition in state.topics[name].partitions.values():
+            if partition.state is PartitionState.ONLINE:
+                yield f"{partition} is being deleted and still online"
+
+
 def inactive_state_is_empty(state: ControllerState) -> Iterator[str]:
     """A node that is not the controller knows nothing that it could act on."""
     if not state.is_active and (state.topics or state.brokers or state.replicas_on):
@@ -128,6 +142,7 @@ ALWAYS: Final[tuple[Invariant, ...]] = (
     offline_count_is_right,
     imbalance_count_is_right,
     reassignments_are_marked,
+    deletions_are_in_order,
     inactive_state_is_empty,
 )
 #: True when an event has been handled to its end.

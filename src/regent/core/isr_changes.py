@@ -26,6 +26,7 @@ from regent.core.events import AlterPartitionRequested, IsrChangesNotified
 from regent.core.isolation import isolate
 from regent.core.leader_elections import learn
 from regent.core.partition_machine import try_electable
+from regent.core.reassignment_phases import complete_reassignments
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.model.alter_partition import (
@@ -51,9 +52,6 @@ def on_alter_partition_requested(
 ) -> Procedure[None]:
     """Write what may be written, answer for every partition asked about, tell everybody."""
     request = event.request
-    if not state.is_active:
-        yield Reply(event.request_id, AlterPartitionAnswer(ErrorCode.NOT_CONTROLLER))
-        return
     if state.broker_epoch(request.broker_id) != request.broker_epoch:
         yield from _refuse_all(event, ErrorCode.STALE_BROKER_EPOCH)
         return
@@ -79,6 +77,8 @@ def on_alter_partition_requested(
     refused = [_refusal(request, v) for v in answers if v.error is not ErrorCode.NONE]
     if refused:
         yield Journal(refused)
+    # Before the answer: an event that ends in a resignation must not be answered twice.
+    yield from complete_reassignments(state, dict.fromkeys(asked))
     yield Reply(event.request_id, AlterPartitionAnswer(verdicts=answers))
 
 
@@ -110,7 +110,10 @@ def _illegal(
     """What no ISR may be, whatever its epochs say."""
     if proposal.recovering and (len(proposal.isr) > 1 or not current.recovering):
         return ErrorCode.INVALID_REQUEST
-    if any(member not in state.electable for member in proposal.isr):
+    # The leader itself may be on its way out: others must be able to join it, or nobody could ever
+    # take over from it (KAFKA-999).
+    others = (member for member in proposal.isr if member != request.broker_id)
+    if any(member not in state.electable for member in others):
         if request.version >= TOPIC_IDS_SINCE_VERSION:
             return ErrorCode.INELIGIBLE_REPLICA
         return ErrorCode.OPERATION_NOT_ATTEMPTED
@@ -239,6 +242,7 @@ def on_isr_changes_notified(state: ControllerState, _event: IsrChangesNotified) 
     batch = RequestBatch(state)
     batch.add_update_metadata(state.brokers, changed)
     yield from batch.send()
+    yield from complete_reassignments(state, changed)
     # A leader that we lost may have taken in a replica that could now lead.
     yield from try_electable(state)
     names = tuple(notification.name for notification in notifications)

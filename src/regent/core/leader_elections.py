@@ -4,7 +4,7 @@ Read what ZooKeeper says, choose, write on condition that nobody wrote in betwee
 know it, record it and have it told. A lost race is decided afresh, a bounded number of times.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -254,7 +254,6 @@ def _unclean_allowed(
     topics = tuple(dict.fromkeys(partition.topic for partition in partitions))
     if step.strategy is Strategy.OFFLINE_UNCLEAN:
         return dict.fromkeys(topics, True)
-    default = step.state.config.unclean_election_default
     allowed: dict[str, bool | str] = {}
     configs = yield from ask(ReadTopicConfigs(topics))
     for topic in topics:
@@ -262,8 +261,15 @@ def _unclean_allowed(
         if isinstance(config, Malformed):
             allowed[topic] = f"{config.path}: {config.reason}"
         else:
-            allowed[topic] = config.get(UNCLEAN_CONFIG, str(default)).lower() == "true"
+            said = unclean_in(config)
+            allowed[topic] = step.state.unclean_default if said is None else said
     return allowed
+
+
+def unclean_in(config: Mapping[str, str]) -> bool | None:
+    """What a config says about unclean elections; None when it leaves them to the default."""
+    said = config.get(UNCLEAN_CONFIG)
+    return None if said is None else said.lower() == "true"
 
 
 def _led_by(state: ControllerState, choice: Choice, before: Leadership) -> Leadership:

@@ -83,7 +83,7 @@ def try_online(state: ControllerState) -> Procedure[Results]:
         partition
         for before in (OFFLINE, NEW)
         for partition in state.partitions_in[before]
-        if partition.topic not in state.topics_to_delete
+        if not state.is_abandoned(partition.topic)
     ]
     if not waiting:
         return {}
@@ -99,7 +99,7 @@ def try_electable(state: ControllerState) -> Procedure[Results]:
     waiting = [
         partition
         for partition in state.partitions_in[OFFLINE]
-        if partition.topic not in state.topics_to_delete
+        if not state.is_abandoned(partition.topic)
         and (known := partition.leadership) is not None
         and choose(state, partition, known, Strategy.OFFLINE) is not None
     ]

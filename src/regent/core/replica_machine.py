@@ -23,7 +23,15 @@ from regent.core.leader_elections import CONFLICTS_MAX, learn
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
-from regent.model.facts import Fact, IsrShrunk, MoveRefused, ReplicaMoved, ReplicasStarted
+from regent.model.assignment import Assignment
+from regent.model.facts import (
+    AssignmentChanged,
+    Fact,
+    IsrShrunk,
+    MoveRefused,
+    ReplicaMoved,
+    ReplicasStarted,
+)
 from regent.model.ids import NO_LEADER, BrokerId, LeaderEpoch, ZkVersion
 from regent.model.leadership import Leadership
 from regent.model.states import ReplicaState
@@ -85,6 +93,15 @@ class ReplicaStep:
                 for p in moved
             ]
             self.state.set_replica_states(moved, broker_id, target)
+
+    def assign(self, partition: Partition, after: Assignment) -> None:
+        """The partition's replicas are others from now on."""
+        self.state.set_assignment(partition, after)
+        self.facts.append(
+            AssignmentChanged(
+                partition.topic, partition.index, after.replicas, after.adding, after.removing
+            )
+        )
 
     def journal(self) -> Iterable[Journal]:
         """Hand over the facts so far."""
@@ -170,12 +187,10 @@ def join(
 ) -> Procedure[None]:
     """A new replica has been told all there is to tell; the assignment has it from now on."""
     for partition in partitions:
-        assignment = partition.assignment
-        if broker_id not in assignment.replicas:
-            joined = (*assignment.replicas, broker_id)
-            step.state.set_assignment(
-                partition, type(assignment)(joined, assignment.adding, assignment.removing)
-            )
+        before = partition.assignment
+        if broker_id not in before.replicas:
+            joined = (*before.replicas, broker_id)
+            step.assign(partition, Assignment(joined, before.adding, before.removing))
         step.settle(partition, broker_id, ONLINE)
     yield from step.journal()
 
@@ -184,9 +199,31 @@ def come_online(
     step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition]
 ) -> Procedure[None]:
     """Tell the broker what it hosts; this is how a restarted one learns it."""
-    step.batch.add_known(broker_id, [p for p in partitions if p.leadership is not None])
+    led = [p for p in partitions if p.leadership is not None]
+    step.batch.add_known(broker_id, led)
+    for partition in _still_new(step.state, broker_id, led):
+        step.batch.add_leader_and_isr((broker_id,), partition, is_new=True)
     step.settle_all(partitions, broker_id, ONLINE)
     yield from step.journal()
+
+
+def _still_new(
+    state: ControllerState, broker_id: BrokerId, led: Sequence[Partition]
+) -> list[Partition]:
+    """Replicas that a move adds and that are not in sync.
+
+    After a failover or a bounce nobody knows whether the broker has heard of them. If it has not,
+    and one of its directories has failed, it makes only what it is told is new (KAFKA-10314).
+    """
+    if not state.reassigning:
+        return []
+    return [
+        p
+        for p in led
+        if broker_id in p.assignment.adding
+        and p.leadership is not None
+        and broker_id not in p.leadership.isr
+    ]
 
 
 def start_deletion(
@@ -225,16 +262,10 @@ def leave(
 ) -> Procedure[None]:
     """The replica is gone: out of the assignment, and no state of it is kept."""
     for partition in partitions:
-        assignment = partition.assignment
-        step.state.set_assignment(
-            partition,
-            type(assignment)(
-                *(
-                    tuple(r for r in replicas if r != broker_id)
-                    for replicas in (assignment.replicas, assignment.adding, assignment.removing)
-                )
-            ),
-        )
+        before = partition.assignment
+        if broker_id in before.replicas:
+            groups = (before.replicas, before.adding, before.removing)
+            step.assign(partition, Assignment(*(_others(group, broker_id) for group in groups)))
         step.settle(partition, broker_id, NON_EXISTENT)
     yield from step.journal()
 
@@ -343,7 +374,7 @@ def _shrunk(
 
 def _gone_offline(step: ReplicaStep, broker_id: BrokerId, partition: Partition) -> None:
     """The replica is out of the ISR (or its last member): the others are told what is now."""
-    if partition.topic not in step.state.topics_to_delete:
+    if not step.state.is_abandoned(partition.topic):
         others = _others(partition.assignment.replicas, broker_id)
         step.batch.add_leader_and_isr(others, partition, is_new=False)
     step.settle(partition, broker_id, OFFLINE)

@@ -91,6 +91,10 @@ class ControllerState:
         self.topics_in_deletion: dict[str, None] = {}
         self.topics_ineligible: dict[str, None] = {}
         self.reassigning: dict[Partition, None] = {}
+        #: What the cluster's dynamic defaults say about unclean elections; None: nothing.
+        self.dynamic_unclean: bool | None = None
+        #: Announcements of changed configs that have been looked at, by name.
+        self.config_changes_seen: dict[str, None] = {}
         #: What could not be read, by path; everything else is served.
         self.isolated: dict[str, tuple[str, ...]] = {}
         #: Partitions whose state znode cannot be read; they count as offline until it can.
@@ -105,6 +109,13 @@ class ControllerState:
     def is_active(self) -> bool:
         """Whether this node believes to be the controller; the fence knows better."""
         return self.controller_epoch != NO_CONTROLLER_EPOCH
+
+    @property
+    def unclean_default(self) -> bool:
+        """Whether topics that do not say otherwise allow unclean elections."""
+        if self.dynamic_unclean is None:
+            return self.config.unclean_election_default
+        return self.dynamic_unclean
 
     # --- brokers ------------------------------------------------------------------------------
 
@@ -291,6 +302,18 @@ class ControllerState:
     def is_being_deleted(self, topic: str) -> bool:
         """Whether the topic is queued for deletion."""
         return topic in self.topics_to_delete
+
+    def is_abandoned(self, topic: str) -> bool:
+        """Whether the topic goes, so that nobody needs to lead it any more.
+
+        One whose deletion waits for a reassignment does not: without a leader the reassignment
+        would never end, and so neither would the deletion.
+        """
+        if topic not in self.topics_to_delete:
+            return False
+        if topic in self.topics_in_deletion or not self.reassigning:
+            return True
+        return not any(p in self.reassigning for p in self.topics[topic].partitions.values())
 
     def queue_deletions(self, topics: Iterable[str]) -> None:
         """From now on these topics' partitions count neither as offline nor as imbalanced."""

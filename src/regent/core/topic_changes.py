@@ -61,7 +61,9 @@ def on_topic_changed(state: ControllerState, event: TopicChanged) -> Procedure[N
         return
     if state.is_being_deleted(topic.name):
         # The set of partitions is frozen; otherwise the deletion would never be complete.
-        kept = TopicWrite(topic.name, topic.topic_id, state.assignments_of(topic.name))
+        kept = TopicWrite(
+            topic.name, topic.topic_id, state.assignments_of(topic.name), is_whole=True
+        )
         yield from ask(WriteTopics(fence_of(state), (kept,)))
         return
     partitions = [state.add_partition(topic, i, added[i]) for i in sorted(added)]

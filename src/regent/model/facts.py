@@ -235,6 +235,66 @@ class LeadershipLearned(FactBase, frozen=True, gc=False, tag="leadership_learned
     recovering: bool = False
 
 
+class LeaderEpochRaised(FactBase, frozen=True, gc=False, tag="leader_epoch_raised"):
+    """Leader and ISR stay; the replicas are told anew under the next leader epoch."""
+
+    topic: str
+    partition: int
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+    isr: tuple[BrokerId, ...]
+    zk_version: ZkVersion
+    recovering: bool = False
+
+
+# --- long work --------------------------------------------------------------------------------
+
+
+class ReassignmentAdvanced(FactBase, frozen=True, gc=False, tag="reassignment_advanced"):
+    """A reassignment reached a phase: U (recorded), A (replicas are added), B (finished).
+
+    Also C, cancelled: the target is the origin again.
+    """
+
+    topic: str
+    partition: int
+    phase: str
+    replicas: tuple[BrokerId, ...]
+    adding: tuple[BrokerId, ...] = ()
+    removing: tuple[BrokerId, ...] = ()
+
+
+class DeletionAdvanced(FactBase, frozen=True, gc=False, tag="deletion_advanced"):
+    """A topic's deletion was queued, started, found ineligible for a reason, retried, finished."""
+
+    topic: str
+    phase: str
+    reason: str | None = None
+
+
+class ShutdownAdvanced(FactBase, frozen=True, gc=False, tag="shutdown_advanced"):
+    """A broker that is shutting down still leads so many partitions."""
+
+    broker_id: BrokerId
+    partition_count: int
+
+
+class LogDirFailed(FactBase, frozen=True, gc=False, tag="log_dir_failed"):
+    """A live broker said that it cannot serve this replica, or with `loaded` that it can again."""
+
+    topic: str
+    partition: int
+    broker_id: BrokerId
+    loaded: bool = False
+
+
+class BalanceChecked(FactBase, frozen=True, gc=False, tag="balance_checked"):
+    """A broker leads too few of the partitions that prefer it; so many elections are tried."""
+
+    broker_id: BrokerId
+    partition_count: int
+
+
 # --- requests -------------------------------------------------------------------------------
 
 
@@ -288,6 +348,12 @@ Fact: TypeAlias = (
     | IsrShrunk
     | IsrAltered
     | LeadershipLearned
+    | LeaderEpochRaised
+    | ReassignmentAdvanced
+    | DeletionAdvanced
+    | ShutdownAdvanced
+    | LogDirFailed
+    | BalanceChecked
     | RequestSent
     | RequestAnswered
     | CallRefused

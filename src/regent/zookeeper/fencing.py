@@ -45,6 +45,7 @@ _FAILURES = {
     ZkError.BAD_VERSION: WriteFailure.CONFLICT,
     ZkError.NO_NODE: WriteFailure.MISSING,
     ZkError.NODE_EXISTS: WriteFailure.EXISTS,
+    ZkError.NOT_EMPTY: WriteFailure.CONFLICT,
 }
 
 

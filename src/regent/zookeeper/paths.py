@@ -13,6 +13,11 @@ BROKER_CONFIGS: Final = "/config/brokers"
 ISR_NOTIFICATIONS: Final = "/isr_change_notification"
 #: What the name of a notification starts with; ZooKeeper puts ten digits behind it.
 ISR_NOTIFICATION_PREFIX: Final = "isr_change_"
+LOG_DIR_EVENTS: Final = "/log_dir_event_notification"
+LOG_DIR_EVENT_PREFIX: Final = "log_dir_event_"
+CONFIG_CHANGES: Final = "/config/changes"
+ELECTION: Final = "/admin/preferred_replica_election"
+REASSIGNMENT: Final = "/admin/reassign_partitions"
 
 #: What every broker creates at its start, with null data. The other paths come into being with
 #: their content.
@@ -20,12 +25,12 @@ PERSISTENT_PATHS: Final = (
     "/consumers",
     BROKER_IDS,
     TOPICS,
-    "/config/changes",
+    CONFIG_CHANGES,
     TOPIC_DELETIONS,
     "/brokers/seqid",
     ISR_NOTIFICATIONS,
     "/latest_producer_id_block",
-    "/log_dir_event_notification",
+    LOG_DIR_EVENTS,
     TOPIC_CONFIGS,
     "/config/clients",
     "/config/users",

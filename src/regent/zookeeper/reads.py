@@ -19,6 +19,7 @@ from regent.core.asks import (
     ReadTopics,
     TopicRead,
     WatchBrokers,
+    WatchLeaderships,
 )
 from regent.errors import CorruptZnode
 from regent.model.brokers import RegisteredBroker
@@ -158,6 +159,17 @@ def read_leaderships(ask: ReadLeaderships) -> Exchange[list[LeadershipRead]]:
     """Every partition by itself; None where nobody has led yet."""
     state_paths = [paths.partition_state(each.topic, each.index) for each in ask.partitions]
     found = yield from read_many(state_paths)
+    return [
+        None if state is None else to_leadership(path, state)
+        for path, state in zip(state_paths, found, strict=True)
+    ]
+
+
+def watch_leaderships(ask: WatchLeaderships) -> Exchange[list[LeadershipRead]]:
+    """One pipelined batch; each read sets its own watch, where there is something to watch."""
+    state_paths = [paths.partition_state(each.topic, each.index) for each in ask.partitions]
+    replies = yield from read([GetData(path, watch=True) for path in state_paths])
+    found = map(data_or_none, replies)
     return [
         None if state is None else to_leadership(path, state)
         for path, state in zip(state_paths, found, strict=True)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from regent.core.asks import Malformed
 from regent.errors import BrokerIdTaken, SessionLost
 from regent.model.brokers import Broker
-from regent.model.ids import BrokerEpoch, TopicPartition, ZkVersion
+from regent.model.ids import BrokerEpoch, BrokerId, TopicPartition, ZkVersion
 from regent.model.leadership import Leadership
 from regent.zookeeper import paths
 from regent.zookeeper.broker_znode import encode_broker
@@ -23,6 +23,7 @@ from regent.zookeeper.exchange import (
     send,
     unexpected,
 )
+from regent.zookeeper.notice_znodes import encode_log_dir_event
 from regent.zookeeper.reads import to_leadership
 from regent.zookeeper.store import (
     Answered,
@@ -120,7 +121,17 @@ def _decided(leadership: Leadership) -> tuple[object, ...]:
 def announce_isr_changes(partitions: Sequence[TopicPartition]) -> Exchange[str]:
     """Leave a notification for the controller; the name it got. Two of them do no harm."""
     prefix = paths.isr_notification(paths.ISR_NOTIFICATION_PREFIX)
-    reply = yield from read_one(Create(prefix, encode_isr_change(partitions), sequential=True))
+    return (yield from _announce(prefix, encode_isr_change(partitions)))
+
+
+def announce_log_dir_failure(broker_id: BrokerId) -> Exchange[str]:
+    """Tell the controller that this broker lost a log directory. Saying it twice does no harm."""
+    prefix = f"{paths.LOG_DIR_EVENTS}/{paths.LOG_DIR_EVENT_PREFIX}"
+    return (yield from _announce(prefix, encode_log_dir_event(broker_id)))
+
+
+def _announce(prefix: str, content: bytes) -> Exchange[str]:
+    reply = yield from read_one(Create(prefix, content, sequential=True))
     if not isinstance(reply, Done):
         raise unexpected(reply)
     return reply.path.rpartition("/")[2]

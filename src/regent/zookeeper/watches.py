@@ -1,14 +1,20 @@
 """What a fired watch means to the controller."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from regent.core.events import (
     BrokerChanged,
     BrokersChanged,
+    ConfigsChanged,
     ControllerChanged,
+    ElectionZnodeChanged,
     Event,
     IsrChangesNotified,
+    LeadershipChanged,
+    LogDirsFailed,
+    ReassignmentZnodeChanged,
     TopicChanged,
     TopicDeletionsChanged,
     TopicsChanged,
@@ -22,7 +28,13 @@ _EVENT_AT: Final[Mapping[str, Callable[[int], Event]]] = {
     paths.TOPICS: TopicsChanged,
     paths.TOPIC_DELETIONS: TopicDeletionsChanged,
     paths.ISR_NOTIFICATIONS: IsrChangesNotified,
+    paths.ELECTION: ElectionZnodeChanged,
+    paths.REASSIGNMENT: ReassignmentZnodeChanged,
+    paths.LOG_DIR_EVENTS: LogDirsFailed,
+    paths.CONFIG_CHANGES: ConfigsChanged,
 }
+
+_PARTITION_STATE: Final = re.compile(rf"{paths.TOPICS}/([^/]+)/partitions/([0-9]+)/state")
 
 
 def event_for(path: str, now_ms: int) -> Event | None:
@@ -34,4 +46,9 @@ def event_for(path: str, now_ms: int) -> Event | None:
         return TopicChanged(now_ms, name)
     if above == paths.BROKER_IDS and name.isdecimal():
         return BrokerChanged(now_ms, BrokerId(int(name)))
-    return None
+    return _leadership_change(path, now_ms)
+
+
+def _leadership_change(path: str, now_ms: int) -> LeadershipChanged | None:
+    found = _PARTITION_STATE.fullmatch(path)
+    return None if found is None else LeadershipChanged(now_ms, found[1], int(found[2]))

@@ -9,6 +9,7 @@ from regent.core.asks import (
     Fence,
     ReadControllerEpoch,
     TakeController,
+    TopicWrite,
     WriteFailure,
     WriteLeaderships,
     WriteResult,
@@ -48,6 +49,7 @@ from regent.zookeeper.znodes import (
     decode_controller,
     decode_controller_epoch,
     decode_feature,
+    decode_topic,
     encode_controller,
     encode_controller_epoch,
     encode_feature,
@@ -154,13 +156,45 @@ def _try_write(op: Create | SetData) -> Exchange[None]:
 
 
 def write_topics(ask: WriteTopics) -> Exchange[tuple[WriteFailure | None, ...]]:
-    """The last writer wins, as in Kafka: only a missing topic is a failure."""
-    ops = [
-        SetData(paths.topic(write.topic), encode_topic(write.topic_id, write.partitions))
-        for write in ask.writes
-    ]
-    results = yield from write_fenced(ask.fence, ops, _judge_set)
-    return tuple(result if isinstance(result, WriteFailure) else None for result in results)
+    """Each on top of what its znode says at that moment, whoever wrote that.
+
+    Kafka lets the last writer win, and so can lose partitions that were added while it wrote.
+    """
+    failures: dict[int, WriteFailure | None] = {}
+    waiting = list(range(len(ask.writes)))
+    for _ in range(RACES_MAX):
+        found = yield from read_many([paths.topic(ask.writes[i].topic) for i in waiting])
+        ops: dict[int, SetData] = {}
+        for index, znode in zip(waiting, found, strict=True):
+            op = _to_topic_op(ask.writes[index], znode)
+            if isinstance(op, SetData):
+                ops[index] = op
+            else:
+                failures[index] = op
+        results = yield from write_fenced(ask.fence, list(ops.values()), _judge_set)
+        for index, result in zip(ops, results, strict=True):
+            failures[index] = result if isinstance(result, WriteFailure) else None
+        waiting = [index for index in ops if failures[index] is WriteFailure.CONFLICT]
+        if not waiting:
+            break
+    return tuple(failures[index] for index in range(len(ask.writes)))
+
+
+def _to_topic_op(write: TopicWrite, found: Data | None) -> SetData | WriteFailure:
+    """The write, with the partitions that only the znode knows; what is unreadable is not lost."""
+    path = paths.topic(write.topic)
+    if found is None:
+        return WriteFailure.MISSING
+    partitions = write.partitions
+    if not write.is_whole:
+        try:
+            read = decode_topic(path, found.data)
+        except CorruptZnode:
+            return WriteFailure.CONFLICT
+        if read.malformed:
+            return WriteFailure.CONFLICT
+        partitions = read.partitions | write.partitions
+    return SetData(path, encode_topic(write.topic_id, partitions), found.stat.version)
 
 
 # --- leadership -----------------------------------------------------------------------------

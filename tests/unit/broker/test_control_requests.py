@@ -58,6 +58,7 @@ def registered_leader(directory: MemoryLogDirectory) -> BrokerCore:
     return core
 
 
+@pytest.mark.fault("F32")
 @pytest.mark.behaviour("chn-020")
 def test_requests_to_an_earlier_life_change_nothing() -> None:
     """Above all they delete nothing: the data may since have been given back to this broker."""
@@ -97,6 +98,7 @@ def test_a_stale_life_does_not_advance_the_controller_epoch() -> None:
     assert core.controller_epoch == 1
 
 
+@pytest.mark.fault("F01")
 @pytest.mark.parametrize("teacher", ["leader_and_isr", "update_metadata", "stop_replica"])
 def test_an_older_controller_is_refused_whoever_brought_the_newer_epoch(teacher: str) -> None:
     """All three requests raise the fence, and all three are stopped by it."""
@@ -132,6 +134,7 @@ def test_a_restarted_broker_obeys_whoever_speaks_first() -> None:
     assert after.leader_and_isr(leader_and_isr(controller_epoch=2), NOW_MS) == ControlAnswer()
 
 
+@pytest.mark.fault("F35")
 @pytest.mark.parametrize(
     ("leader_epoch", "zk_version", "code", "epoch_after"),
     [
@@ -168,6 +171,7 @@ def test_a_broker_without_a_replica_refuses() -> None:
     assert core.hosted == {}
 
 
+@pytest.mark.fault("F35")
 @pytest.mark.parametrize("leader", [B2, NO_LEADER])
 def test_a_follower_of_an_unknown_leader_waits_for_the_same_order(leader: BrokerId) -> None:
     """The epoch is not used up, so that LeaderAndIsr may safely overtake UpdateMetadata."""
@@ -204,6 +208,7 @@ def test_a_topic_id_that_differs_is_refused_and_one_that_was_missing_is_learnt()
     assert answer(0, "id-b") is ErrorCode.NONE
 
 
+@pytest.mark.fault("F34")
 @pytest.mark.parametrize(
     ("leader_epoch", "code"),
     [
@@ -227,6 +232,29 @@ def test_stop_replica_deletes_unless_its_leader_epoch_is_older(
     assert answer == ControlAnswer(partition_errors=((T0, code),))
     assert directory.has(T0) is (code is not ErrorCode.NONE)
     assert (T0 in core.hosted) is (code is not ErrorCode.NONE)
+
+
+@pytest.mark.parametrize(
+    ("stopped_in", "told_again", "code"),
+    [
+        (3, 3, ErrorCode.STALE_CONTROLLER_EPOCH),
+        (2, 3, ErrorCode.NONE),
+        (3, 4, ErrorCode.NONE),
+        (LEADER_EPOCH_DURING_DELETE, 0, ErrorCode.NONE),
+    ],
+)
+def test_a_late_order_to_lead_does_not_bring_back_what_moved_away(
+    stopped_in: int, told_again: int, code: ErrorCode
+) -> None:
+    """It would lead alone, and acknowledge records that nobody will ever see."""
+    core = broker()
+    core.leader_and_isr(leader_and_isr((T0, leadership(B1, 2))), NOW_MS)
+    core.stop_replica(stop_replica(T0, stopped_in), NOW_MS)
+
+    answer = core.leader_and_isr(leader_and_isr((T0, leadership(B1, told_again))), NOW_MS)
+
+    assert answer == ControlAnswer(partition_errors=((T0, code),))
+    assert (T0 in core.hosted) is (code is ErrorCode.NONE)
 
 
 def test_stopping_an_unknown_partition_succeeds_and_removes_what_is_on_disk() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from regent.core.invariants import broken_invariants
+from tests.support.builders import leadership
 from tests.support.scene import Scene
 
 
@@ -20,3 +21,11 @@ def node() -> Iterator[Scene]:
 def scene(node: Scene) -> Scene:
     """The same, in office with controller epoch 1 and no brokers."""
     return node.in_office()
+
+
+@pytest.fixture
+def cluster(scene: Scene) -> Scene:
+    """Brokers 1, 2 and 3, and t-0 on all of them."""
+    scene.live(1, 2, 3)
+    scene.partition(leadership=leadership(1, (1, 2, 3)))
+    return scene

@@ -240,6 +240,7 @@ def test_thirty_brokers_that_die_at_once_are_one_event(scene: Scene) -> None:
 # --- bouncing ---------------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F32")
 @pytest.mark.behaviour("evt-010")
 @pytest.mark.requirement("B3")
 def test_a_bounced_broker_is_lost_and_then_new(scene: Scene) -> None:

@@ -4,9 +4,29 @@ import pytest
 
 from regent.core.effects import Reply
 from regent.core.event_queue import EventQueue, Queued, refusal
-from regent.core.events import AlterPartitionRequested, BrokersChanged, TopicsChanged
+from regent.core.events import (
+    AlterPartitionRequested,
+    BrokersChanged,
+    ControlledShutdownRequested,
+    ElectLeadersRequested,
+    ReassignmentListRequested,
+    ReassignmentsRequested,
+    TopicsChanged,
+)
+from regent.model.admin_requests import (
+    AlterReassignments,
+    AlterReassignmentsAnswer,
+    ControlledShutdown,
+    ControlledShutdownAnswer,
+    ElectionType,
+    ElectLeaders,
+    ElectLeadersAnswer,
+    ListReassignments,
+    ListReassignmentsAnswer,
+)
 from regent.model.alter_partition import AlterPartitionAnswer
 from regent.model.error_codes import ErrorCode
+from regent.model.ids import BrokerId
 from tests.support.builders import alter_partition
 
 NOT_CONTROLLER = AlterPartitionAnswer(ErrorCode.NOT_CONTROLLER)
@@ -63,6 +83,25 @@ def test_closing_answers_every_waiting_caller_once_and_lets_the_running_event_be
     assert running is not None
     assert replies == [Reply(7, NOT_CONTROLLER), Reply(8, NOT_CONTROLLER)]
     assert (len(queue), queue.is_closed, list(queue.preempt())) == (0, True, [])
+
+
+@pytest.mark.behaviour("evt-008")
+def test_every_kind_of_waiting_caller_is_told_in_its_own_words(queue: EventQueue) -> None:
+    """A broker that wants to go hears of a moved controller, the others look for another one."""
+    queue.put(ElectLeadersRequested(0, 1, ElectLeaders(ElectionType.PREFERRED)))
+    queue.put(ControlledShutdownRequested(0, 2, ControlledShutdown(BrokerId(1))))
+    queue.put(ReassignmentsRequested(0, 3, AlterReassignments(())))
+    queue.put(ReassignmentListRequested(0, 4, ListReassignments()))
+
+    replies = list(queue.close())
+
+    not_controller = ErrorCode.NOT_CONTROLLER
+    assert replies == [
+        Reply(1, ElectLeadersAnswer(not_controller)),
+        Reply(2, ControlledShutdownAnswer(ErrorCode.STALE_CONTROLLER_EPOCH)),
+        Reply(3, AlterReassignmentsAnswer(not_controller)),
+        Reply(4, ListReassignmentsAnswer(not_controller)),
+    ]
 
 
 def test_preempting_empties_the_queue_and_leaves_it_open(queue: EventQueue) -> None:

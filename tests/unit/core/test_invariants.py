@@ -77,6 +77,16 @@ def resigned_and_knowing(scene: Scene) -> None:
     scene.state.controller_epoch = NO_CONTROLLER_EPOCH
 
 
+def deletions_of_nobody(scene: Scene) -> None:
+    scene.state.topics_to_delete["ghost"] = None
+    scene.state.topics_ineligible["t"] = None
+
+
+def deleted_while_online(scene: Scene) -> None:
+    scene.state.topics_to_delete["t"] = None
+    scene.state.topics_in_deletion["t"] = None
+
+
 # fmt: off
 FAULTS: list[tuple[Callable[[Scene], None], list[str]]] = [
     (empty_isr, [
@@ -107,6 +117,13 @@ FAULTS: list[tuple[Callable[[Scene], None], list[str]]] = [
     ]),
     (resigned_and_knowing, [
         "inactive_state_is_empty: a controller that has resigned still knows the cluster",
+    ]),
+    (deletions_of_nobody, [
+        "deletions_are_in_order: ghost is queued for deletion and unknown",
+        "deletions_are_in_order: t is not queued for deletion and counts as being deleted",
+    ]),
+    (deleted_while_online, [
+        "deletions_are_in_order: t-0 is being deleted and still online",
     ]),
 ]
 # fmt: on

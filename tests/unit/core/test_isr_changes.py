@@ -30,7 +30,7 @@ def ask(scene: Scene, request: AlterPartition) -> Run[None]:
 
 def verdicts(scene: Scene, request: AlterPartition) -> list[ErrorCode]:
     """Just the codes, one for each partition asked about."""
-    return [verdict.error for verdict in ask(scene, request).reply.answer.verdicts]
+    return [verdict.error for verdict in ask(scene, request).answer(AlterPartitionAnswer).verdicts]
 
 
 def granted(led: Leadership, topic: str = "id-of-t") -> IsrVerdict:
@@ -76,6 +76,7 @@ def test_a_wish_is_written_told_and_only_then_answered(scene: Scene, led: Partit
     assert run.reply == Reply(5, AlterPartitionAnswer(verdicts=(granted(written),)))
 
 
+@pytest.mark.fault("F47")
 @pytest.mark.behaviour("int-012")
 @pytest.mark.parametrize("version", [0, 1, 2, 3])
 @pytest.mark.parametrize("zk_version", [7, 8])
@@ -129,7 +130,7 @@ def test_every_partition_asked_about_is_answered_and_told(scene: Scene, led: Par
 
     run = ask(scene, request)
 
-    assert [(v.partition, v.error) for v in run.reply.answer.verdicts] == [
+    assert [(v.partition, v.error) for v in run.answer(AlterPartitionAnswer).verdicts] == [
         (0, ErrorCode.FENCED_LEADER_EPOCH),
         (1, ErrorCode.NONE),
         (77, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
@@ -207,6 +208,7 @@ def test_a_partition_that_was_never_led_has_no_isr(scene: Scene) -> None:
     ]
 
 
+@pytest.mark.fault("F07")
 @pytest.mark.behaviour("int-020")
 @pytest.mark.usefixtures("led")
 @pytest.mark.parametrize(("leader_epoch", "zk_version"), [(6, 8), (5, 9), (4, 9), (6, 7)])
@@ -331,7 +333,7 @@ def test_a_wish_that_loses_a_race_is_refused_and_what_won_is_learned(
     run = ask(scene, alter_partition(1, proposal(1, leader_epoch=5, zk_version=8)))
 
     refused = ErrorCode.INVALID_UPDATE_VERSION
-    assert run.reply.answer.verdicts == (IsrVerdict("id-of-t", 0, refused),)
+    assert run.answer(AlterPartitionAnswer).verdicts == (IsrVerdict("id-of-t", 0, refused),)
     assert run.asked[1:] == ["ReadLeaderships t-0"]
     assert led.leadership == scene.stored(led)
     assert run.facts[-1] == CallRefused("AlterPartition", refused, B1, "id-of-t", 0)
@@ -350,6 +352,7 @@ def test_a_wish_for_a_state_that_vanished_is_refused(scene: Scene) -> None:
 # --- by notification --------------------------------------------------------------------------
 
 
+@pytest.mark.fault("F50")
 @pytest.mark.requirement("B6")
 def test_notified_changes_are_read_told_and_the_notifications_removed(
     scene: Scene, led: Partition

@@ -140,7 +140,7 @@ def test_a_new_replica_that_goes_online_joins_the_assignment(scene: Scene) -> No
 
     run = move(scene, led, 2, ONLINE)
 
-    assert run.lines == ["t-0@2 NewReplica -> OnlineReplica"]
+    assert run.lines == ["t-0 assigned to 1,2", "t-0@2 NewReplica -> OnlineReplica"]
     assert led.assignment == assignment(1, 2)
 
 
@@ -401,7 +401,10 @@ def test_a_deleted_replica_leaves_the_assignment_and_no_state_behind(scene: Scen
 
     run = move(scene, orders, 17, NON_EXISTENT)
 
-    assert run.lines == ["orders-3@17 ReplicaDeletionSuccessful -> NonExistentReplica"]
+    assert run.lines == [
+        "orders-3 assigned to ",
+        "orders-3@17 ReplicaDeletionSuccessful -> NonExistentReplica",
+    ]
     assert orders.assignment == assignment()
     assert scene.state.replicas_on == {BrokerId(17): {}}
 

@@ -78,6 +78,7 @@ def test_a_second_registration_changes_nothing(world: World) -> None:
     assert world.server.peek(PATH) == before
 
 
+@pytest.mark.fault("F19")
 @pytest.mark.behaviour("zk-012")
 def test_the_registration_of_the_previous_session_is_replaced(world: World) -> None:
     """A new life must have a new epoch, or messages to the old one would still be valid."""
@@ -110,6 +111,7 @@ def test_a_previous_registration_that_expires_meanwhile_is_no_obstacle(world: Wo
         assert found.stat.ephemeral_owner == session.session_id
 
 
+@pytest.mark.fault("F17")
 def test_a_registration_survives_a_lost_connection() -> None:
     """Whether or not it arrived there is one registration, made once."""
     for applied in (True, False):

@@ -1,6 +1,7 @@
 """The writing asks against the twin: fences, races, and connections lost at every place."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -402,20 +403,51 @@ def test_large_creations_keep_to_the_bound_and_parents_come_first(world: World) 
 # --- topics and notifications ---------------------------------------------------------------
 
 
-def test_topics_are_replaced_whatever_their_version(world: World) -> None:
-    """The last writer wins, as in Kafka; only a missing topic is a failure."""
+def test_partitions_that_nobody_told_us_of_stay_in_a_topic(world: World) -> None:
+    """Added while we wrote: Kafka, where the last writer wins, would lose them."""
+    one, two = Assignment((B1,)), Assignment((B2,))
     world.add_topic("t")
-    world.write(SetData(paths.topic("t"), b"somebody else"))
-    writes = (
-        TopicWrite("gone", None, {}),
-        TopicWrite("t", "id", {0: Assignment((B1,))}),
-    )
+    world.write(SetData(paths.topic("t"), encode_topic("id", {0: one, 1: two})))
+    writes = (TopicWrite("gone", None, {}), TopicWrite("t", "id", {0: two}))
 
     assert world.ask(WriteTopics(world.fence, writes)) == (WriteFailure.MISSING, None)
-    assert world.server.dump()[paths.topic("t")] == (
-        encode_topic("id", {0: Assignment((B1,))}),
-        2,
-    )
+    assert world.server.dump()[paths.topic("t")] == (encode_topic("id", {0: two, 1: two}), 2)
+
+
+def test_a_topic_written_whole_loses_what_is_not_named(world: World) -> None:
+    """That is how partitions added to a topic under deletion are undone."""
+    one = Assignment((B1,))
+    world.add_topic("t")
+    world.write(SetData(paths.topic("t"), encode_topic("id", {0: one, 1: one})))
+    write = TopicWrite("t", "id", {0: one}, is_whole=True)
+
+    assert world.ask(WriteTopics(world.fence, (write,))) == (None,)
+    assert world.server.dump()[paths.topic("t")] == (encode_topic("id", {0: one}), 2)
+
+
+def test_a_topic_that_cannot_be_read_is_not_written(world: World) -> None:
+    """What it says of other partitions would be lost."""
+    world.add_topic("t")
+    world.write(SetData(paths.topic("t"), b"somebody else"))
+    write = TopicWrite("t", "id", {0: Assignment((B1,))})
+
+    assert world.ask(WriteTopics(world.fence, (write,))) == (WriteFailure.CONFLICT,)
+    assert world.server.dump()[paths.topic("t")] == (b"somebody else", 1)
+
+
+def test_a_topic_that_changes_under_our_hands_is_read_again(world: World) -> None:
+    """The write is conditional on what it was based on."""
+    one, two = Assignment((B1,)), Assignment((B2,))
+    world.add_topic("t")
+    exchange = perform(WriteTopics(world.fence, (TopicWrite("t", "id", {0: two}),)))
+    replies = world.session.call(next(exchange))
+    world.write(SetData(paths.topic("t"), encode_topic("id", {0: one, 1: one})))
+
+    with suppress(StopIteration):
+        while True:
+            replies = world.session.call(exchange.send(replies))
+
+    assert world.server.dump()[paths.topic("t")] == (encode_topic("id", {0: two, 1: one}), 2)
 
 
 def test_notifications_are_deleted_whether_or_not_they_are_there(
@@ -498,7 +530,7 @@ def test_every_fenced_batch_starts_with_the_check(world: World) -> None:
     """One batch without it would be enough for a zombie."""
     asks = standing(world)
 
-    for kind in ("write", "topics", "drop"):
+    for kind in ("write", "drop"):
         for request in next(perform(asks[kind])):
             assert isinstance(request, Multi)
             assert request.ops[0] == Check("/controller_epoch", world.fence.zk_version)
