@@ -2,26 +2,61 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from msgspec import Struct
 
 from regent.core.events import (
     AlterPartitionRequested,
     BrokersChanged,
+    ConfigsChanged,
+    ControlledShutdownRequested,
+    ElectionZnodeChanged,
+    ElectLeadersRequested,
     Event,
     IsrChangesNotified,
+    LeaderAndIsrAnswered,
+    LogDirsFailed,
+    PartitionCreationRequested,
     ResignRequested,
+    TimerRang,
     TopicChanged,
+    TopicCreationRequested,
+    TopicDeletionRequested,
+    TopicDeletionsChanged,
     TopicsChanged,
 )
+from regent.model.admin_requests import (
+    ControlledShutdown,
+    CreatePartitions,
+    CreateTopics,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    MorePartitions,
+    NewTopic,
+)
 from regent.model.alter_partition import AlterPartition, IsrProposal
+from regent.model.control_requests import ControlAnswer
+from regent.model.error_codes import ErrorCode
 from regent.model.ids import NO_LEADER, BrokerId, TopicPartition
 from regent.model.leadership import Leadership
+from regent.zookeeper import paths
 from regent.zookeeper.exchange import run as run_exchange
-from regent.zookeeper.registration import announce_isr_changes, write_isr_directly
+from regent.zookeeper.notice_znodes import encode_config_change, encode_election
+from regent.zookeeper.registration import (
+    announce_isr_changes,
+    announce_log_dir_failure,
+    write_isr_directly,
+)
+from regent.zookeeper.store import Create
 from tests.support.interrupted import Died, Ground, Reign, one_write_at_a_time
 
 __all__ = ["one_write_at_a_time"]
+
+ELECTION_CHANGED = ElectionZnodeChanged(0)
+ALL_PREFERRED = ElectLeadersRequested(0, 1, ElectLeaders(ElectionType.PREFERRED))
+ALL_UNCLEAN = ElectLeadersRequested(0, 1, ElectLeaders(ElectionType.UNCLEAN))
 
 #: More writes than any procedure here makes; a loop that needs more has gone wrong.
 WRITES_MAX = 60
@@ -96,6 +131,110 @@ def ask_for_an_isr(ground: Ground, reign: Reign) -> None:
     reign.handle(AlterPartitionRequested(0, 1, request))
 
 
+def create_topics(_ground: Ground, reign: Reign) -> None:
+    """Somebody creates two topics, and the watch tells of them."""
+    by_hand = NewTopic("fixed", assignments=((0, (BrokerId(4), BrokerId(2))),))
+    placed = NewTopic("fresh", 2, 3, configs=(("retention.ms", "1"),))
+    reign.handle(TopicCreationRequested(0, 1, CreateTopics((by_hand, placed))))
+    reign.handle(TopicsChanged(0))
+
+
+def create_partitions(_ground: Ground, reign: Reign) -> None:
+    """Somebody gives two topics more partitions, and the watches tell of them."""
+    wanted = (MorePartitions("clicks", 4), MorePartitions("orders", 4))
+    reign.handle(PartitionCreationRequested(0, 1, CreatePartitions(wanted)))
+    for topic in wanted:
+        reign.handle(TopicChanged(0, topic.name))
+
+
+def ask_for_deletions(_ground: Ground, reign: Reign) -> None:
+    """Somebody wants two topics deleted, and the watch tells of the marks."""
+    reign.handle(TopicDeletionRequested(0, 1, DeleteTopics(("clicks", "orders"))))
+    reign.handle(TopicDeletionsChanged(0))
+
+
+def delete_topics(_ground: Ground, reign: Reign) -> None:
+    """Deletions are under way, or not yet; everybody obeys until there is nothing left to do."""
+    reign.handle(TopicDeletionsChanged(0))
+    reign.confirm_deletions()
+
+
+def delete_when_a_broker_is_back(ground: Ground, reign: Reign) -> None:
+    """One replica's broker is down at first."""
+    delete_topics(ground, reign)
+    if ground.is_down(3):
+        ground.register(3)
+    reign.handle(BrokersChanged(0))
+    reign.confirm_deletions()
+
+
+def lead(ground: Ground, topic: str, partition: int, *isr: int) -> None:
+    """A partition is led by the first of these, and the others are in sync."""
+    before = ground.leadership(topic, partition)
+    members = tuple(map(BrokerId, isr))
+    after = msgspec.structs.replace(before, leader=members[0], isr=members)
+    run_exchange(ground.operator, write_isr_directly(TopicPartition(topic, partition), after))
+
+
+def lead_astray(ground: Ground) -> None:
+    """Three partitions are led by others than their preferred replicas, which are in sync."""
+    lead(ground, "orders", 0, 2, 1, 3)
+    lead(ground, "orders", 1, 3, 2, 1)
+    lead(ground, "clicks", 1, 1, 4)
+
+
+def ask_by_znode(ground: Ground) -> None:
+    """An admin wants preferred leaders, for one partition that does not exist too."""
+    names = [TopicPartition(t, p) for t, p in (("orders", 0), ("clicks", 1), ("ghost", 0))]
+    ground.operator.call([Create(paths.ELECTION, encode_election(names))])
+
+
+def lead_astray_and_ask(ground: Ground) -> None:
+    """The election znode is there before the controller is."""
+    lead_astray(ground)
+    ask_by_znode(ground)
+
+
+def lose_the_in_sync(ground: Ground) -> None:
+    """The only in-sync replica dies, and another one lives."""
+    lead(ground, "clicks", 0, 1)
+    ground.lose(1)
+
+
+def allow_unclean(ground: Ground) -> None:
+    """A topic allows unclean elections from now on."""
+    ground.write_topic("clicks", (1, 2), (4, 1), unclean_leader_election_enable="true")
+    announced = encode_config_change("topics/clicks")
+    prefix = f"{paths.CONFIG_CHANGES}/config_change_"
+    ground.operator.call([Create(prefix, announced, sequential=True)])
+
+
+def let_a_broker_go(_ground: Ground, reign: Reign) -> None:
+    """A broker wants to go, and asks twice."""
+    for request_id in (1, 2):
+        request = ControlledShutdown(BrokerId(1))
+        reign.handle(ControlledShutdownRequested(0, request_id, request))
+
+
+def lose_a_directory(_ground: Ground, reign: Reign) -> None:
+    """A broker announces a failed directory, and refuses what was in it."""
+    reign.handle(LogDirsFailed(0))
+    state = reign.controller.state
+    broker_epoch = state.broker_epoch(BrokerId(1))
+    assert broker_epoch is not None, "broker 1 is registered"
+    lost = [TopicPartition(t, p) for t, p in (("orders", 0), ("orders", 2), ("lossy", 0))]
+    refused = ControlAnswer(
+        partition_errors=tuple((n, ErrorCode.KAFKA_STORAGE_ERROR) for n in lost)
+    )
+    answered = LeaderAndIsrAnswered(0, BrokerId(1), broker_epoch, state.controller_epoch, refused)
+    reign.handle(answered)
+
+
+def announce_a_failed_directory(ground: Ground) -> None:
+    """The broker goes on living."""
+    run_exchange(ground.operator, announce_log_dir_failure(BrokerId(1)))
+
+
 def handles(event: Event) -> Callable[[Ground, Reign], None]:
     """Handle one event."""
     return lambda _ground, reign: reign.handle(event)
@@ -133,6 +272,42 @@ SCENES = [
     ),
     Scene("hears of an ISR", change=shrink_an_isr_directly, act=handles(IsrChangesNotified(0))),
     Scene("grants an ISR", act=ask_for_an_isr),
+    Scene("creates topics", act=create_topics),
+    Scene("creates partitions", act=create_partitions),
+    Scene("marks topics for deletion", act=ask_for_deletions),
+    Scene(
+        "deletes two topics",
+        change=lambda ground: ground.mark_for_deletion("orders", "clicks"),
+        act=delete_topics,
+    ),
+    Scene(
+        "takes office with deletions pending",
+        before=lambda ground: ground.mark_for_deletion("orders", "ghost"),
+    ),
+    Scene(
+        "goes on with a deletion",
+        before=lambda ground: ground.mark_for_deletion("orders"),
+        act=delete_topics,
+    ),
+    Scene(
+        "deletes a topic with a replica down",
+        before=lambda ground: ground.lose(3),
+        change=lambda ground: ground.mark_for_deletion("orders", "ghost"),
+        act=delete_when_a_broker_is_back,
+    ),
+    Scene("serves a znode", before=lead_astray, change=ask_by_znode, act=handles(ELECTION_CHANGED)),
+    Scene("takes office with elections pending", before=lead_astray_and_ask),
+    Scene("balances leaders", before=lead_astray, act=handles(TimerRang(0, "leader-balance"))),
+    Scene("elects all by request", before=lead_astray, act=handles(ALL_PREFERRED)),
+    Scene("elects uncleanly by request", before=lose_the_in_sync, act=handles(ALL_UNCLEAN)),
+    Scene(
+        "hears that unclean elections are on",
+        before=lose_the_in_sync,
+        change=allow_unclean,
+        act=handles(ConfigsChanged(0)),
+    ),
+    Scene("lets a broker go", act=let_a_broker_go),
+    Scene("loses a directory", change=announce_a_failed_directory, act=lose_a_directory),
     Scene("resigns", act=handles(ResignRequested(0))),
 ]
 

@@ -5,14 +5,18 @@ from collections.abc import Sequence
 import pytest
 
 from regent.broker.broker_config import IsrMode
-from regent.model.facts import BrokerDown, IsrAltered, LeaderElected
+from regent.model.facts import BrokerDown, IsrAltered, LeaderElected, ReassignmentAdvanced
 from regent.sim.character import Character, TopicPlan
 from regent.sim.checkers import all_checkers
+from regent.sim.observer import Acked, Observer
 from regent.sim.plan import Plan, Step
 from regent.sim.run import RunOutcome, Verdict, run
+from regent.sim.world import World
 
 
-def play(steps: Sequence[Step], *, latency_us: int = 500, safety_ms: int = 40_000) -> RunOutcome:
+def play(
+    steps: Sequence[Step], *observers: Observer, latency_us: int = 500, safety_ms: int = 40_000
+) -> RunOutcome:
     """Three brokers, one topic with three replicas, a client that appends, and these steps."""
     character = Character(
         broker_count=3,
@@ -32,14 +36,15 @@ def play(steps: Sequence[Step], *, latency_us: int = 500, safety_ms: int = 40_00
         topics=(TopicPlan("orders", 1_500, ((1, 2, 3), (2, 3, 1), (3, 1, 2))),),
     )
     created = Step(1_500, "create_topic", topic="orders")
-    return run(Plan(1, character, (created, *steps)), all_checkers())
+    return run(Plan(1, character, (created, *steps)), [*all_checkers(), *observers])
 
 
-@pytest.mark.requirement("B2", "B3", "S1")
-@pytest.mark.parametrize("kind", ["crash", "bounce"])
+@pytest.mark.behaviour("int-046")
+@pytest.mark.requirement("B2", "B3", "B4", "S1")
+@pytest.mark.parametrize("kind", ["crash", "bounce", "shut_down"])
 def test_every_acknowledged_record_outlives_five_losses_of_its_leader(kind: str) -> None:
-    """Killed and left to be noticed, or back before anybody could: a new leader each time."""
-    ms = {"crash": 4_000, "bounce": 20}[kind]
+    """Killed, back before anybody could notice, or stopped in order: a new leader each time."""
+    ms = {"crash": 4_000, "bounce": 20, "shut_down": 1_000}[kind]
     steps = [Step(5_000 + 6_000 * i, kind, (1 + i % 3,), ms) for i in range(5)]
 
     outcome = play(steps)
@@ -75,3 +80,32 @@ def test_a_follower_that_is_cut_off_leaves_the_isr_and_comes_back() -> None:
     assert any(3 not in isr for isr in isrs)
     assert any(sorted(isr) == [1, 2, 3] for isr in isrs)
     assert not any(isinstance(r.fact, BrokerDown) for r in outcome.records)
+
+
+@pytest.mark.behaviour("rsg-030")
+@pytest.mark.requirement("A3")
+def test_clients_go_on_while_a_replica_is_being_added() -> None:
+    """It is not needed for acks until it is in the ISR, however long that takes."""
+    acked_ms: list[int] = []
+
+    class Clerk(Observer):
+        def record_acked(self, _world: World, acked: Acked) -> None:
+            acked_ms.append(acked.at_ms)
+
+    slow_copy = [
+        Step(3_000, "reassign", (1, 2), 0, "orders"),
+        Step(7_900, "stall_replication", (3,), 8_000),
+        Step(8_000, "reassign", (1, 3), 0, "orders"),
+    ]
+
+    outcome = play(slow_copy, Clerk())
+
+    assert (outcome.verdict, outcome.message) == (Verdict.HELD, "")
+    phases = {
+        record.fact.phase: record.at_ms
+        for record in outcome.records
+        if isinstance(record.fact, ReassignmentAdvanced)
+    }
+    started, ended = phases["A"], phases["B"]
+    assert ended - started > 5_000
+    assert sum(started < at_ms < ended for at_ms in acked_ms) > 50

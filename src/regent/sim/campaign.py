@@ -10,13 +10,14 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
+from regent.core.election import Strategy
 from regent.errors import BadInput
 from regent.journal.record import Record
 from regent.journal.writer import JournalWriter
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
 
 #: Faults that are counted under the name of what they did.
 COUNTED_AS: Final = {"lose_answer": "answer_lost_after_applied", "deliver_late": "connection_reset"}
+
+#: What each phase of a reassignment counts as.
+REASSIGNMENT_PHASES: Final = {
+    "U": "reassignment_recorded",
+    "A": "reassignment_waited",
+    "B": "reassignment_finished",
+    "C": "reassignment_cancelled",
+}
+
+#: What each phase of a deletion counts as; the others are not counted.
+DELETION_PHASES: Final = {"finished": "deletion_finished", "ineligible": "deletion_held_up"}
 
 #: Paths that must be taken sometimes: a campaign that never takes one has not tested it.
 SOMETIMES: Final = (
@@ -56,6 +68,15 @@ SOMETIMES: Final = (
     "endpoint_moved",
     "unclean_election",
     "offline_partition_seen",
+    "reassignment_finished",
+    "reassignment_cancelled",
+    "reassignment_waited",
+    "deletion_finished",
+    "deletion_held_up",
+    "shutdown_controlled",
+    "preferred_election",
+    "log_dir_failed",
+    "admin_call_refused",
 )
 
 
@@ -236,29 +257,43 @@ def count_facts(records: Iterable[Record]) -> Counter[str]:
     #: The ISR that each reign knew last, with its leader epoch.
     known: dict[tuple[int, str, int], tuple[int, int]] = {}
     for record in records:
-        match record.fact:
-            case facts.ControllerElected():
-                counts["failovers"] += 1
-            case facts.BrokerDown(bounced=True):
-                counts["bounce_seen"] += 1
-            case facts.BrokerUpdated():
-                counts["endpoint_moved"] += 1
-            case facts.ZnodeIsolated():
-                counts["znode_isolated"] += 1
-            case facts.PartitionMoved(after=PartitionState.OFFLINE):
-                counts["offline_partition_seen"] += 1
-            case facts.PartitionsStarted(offline=offline):
-                counts["offline_partition_seen"] += len(offline)
-            case facts.LeaderElected(unclean=unclean):
-                counts["elections"] += 1
-                counts["unclean_election"] += unclean
-            case facts.IsrAltered() | facts.LeadershipLearned() as fact:
-                before = known.get((record.controller_epoch, fact.topic, fact.partition))
-                counts.update(_isr_change(before, (fact.leader_epoch, len(fact.isr))))
-            case _:
-                pass
+        fact = record.fact
+        seen = COUNTS.get(type(fact))
+        if seen is not None:
+            counts.update(seen(fact))
+        if isinstance(fact, facts.IsrAltered | facts.LeadershipLearned):
+            before = known.get((record.controller_epoch, fact.topic, fact.partition))
+            counts.update(_isr_change(before, (fact.leader_epoch, len(fact.isr))))
         known.update(_isrs_in(record))
     return counts
+
+
+def _count_election(fact: facts.LeaderElected) -> dict[str, int]:
+    return {
+        "elections": 1,
+        "unclean_election": fact.unclean,
+        "preferred_election": fact.strategy == Strategy.PREFERRED,
+    }
+
+
+# fmt: off
+#: What one fact of a kind adds to the counts. Any: each function takes just its own kind.
+COUNTS: Final[Mapping[type[facts.FactBase], Callable[[Any], dict[str, int]]]] = {
+    facts.ControllerElected:    lambda _fact: {"failovers": 1},
+    facts.BrokerDown:           lambda fact: {"bounce_seen": fact.bounced},
+    facts.BrokerUpdated:        lambda _fact: {"endpoint_moved": 1},
+    facts.ZnodeIsolated:        lambda _fact: {"znode_isolated": 1},
+    facts.LogDirFailed:         lambda fact: {"log_dir_failed": not fact.loaded},
+    facts.CallRefused:          lambda _fact: {"admin_call_refused": 1},
+    facts.LeaderElected:        _count_election,
+    facts.PartitionMoved:       lambda fact: {
+        "offline_partition_seen": fact.after is PartitionState.OFFLINE
+    },
+    facts.PartitionsStarted:    lambda fact: {"offline_partition_seen": len(fact.offline)},
+    facts.ReassignmentAdvanced: lambda fact: {REASSIGNMENT_PHASES[fact.phase]: 1},
+    facts.DeletionAdvanced:     lambda fact: {DELETION_PHASES.get(fact.phase, ""): 1},
+}
+# fmt: on
 
 
 def _isr_change(before: tuple[int, int] | None, after: tuple[int, int]) -> Iterator[str]:

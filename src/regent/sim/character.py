@@ -24,6 +24,7 @@ FAULTS: Final = (
     "slow_link",
     "crash_after_write",
     "lose_disk",
+    "fail_disk",
     "break_zookeeper_connection",
     "lose_answer",
     "deliver_late",

@@ -5,9 +5,25 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from regent.core.events import (
+    ElectLeadersRequested,
+    PartitionCreationRequested,
+    ReassignmentsRequested,
+    TopicDeletionRequested,
+)
+from regent.model.admin_requests import (
+    AlterReassignments,
+    CreatePartitions,
+    DeleteTopics,
+    ElectionType,
+    ElectLeaders,
+    MorePartitions,
+    ReassignmentTarget,
+)
 from regent.model.assignment import Assignment
 from regent.model.ids import BrokerId
 from regent.sim.network import ZOOKEEPER
+from regent.sim.operator import ask_controller
 from regent.sim.plan import Step
 from regent.sim.process import Process
 from regent.sim.world import World
@@ -63,6 +79,18 @@ def lose_disk(world: World, step: Step) -> bool:
         return False
     world.disks[broker_id].wipe()
     world.disk_lost(broker_id)
+    return True
+
+
+def fail_disk(world: World, step: Step) -> bool:
+    """A node's log directory fails while the node lives on and says so; later it is repaired."""
+    broker_id = BrokerId(step.brokers[0])
+    process = world.processes.get(broker_id)
+    if process is None or process.is_paused or world.disks[broker_id].failed:
+        return False
+    world.disks[broker_id].failed = True
+    process.announce_failed_disk()
+    world.schedule.after_ms(step.ms, lambda: world.repair_disk(broker_id))
     return True
 
 
@@ -199,18 +227,19 @@ def create_topic(world: World, step: Step) -> bool:
 
 
 def add_partitions(world: World, step: Step) -> bool:
-    """A topic gets more partitions: its znode is rewritten with the union."""
+    """A topic gets more partitions.
+
+    Asked of the controller, which refuses while the topic is being reassigned: whoever writes the
+    znode past it may undo, or be undone by, what the controller writes there.
+    """
     path = paths.topic(step.topic)
     found = world.zookeeper.server.peek(path)
     if found is None:
         return False
-    read = decode_topic(path, found.data)
-    grown = dict(read.partitions)
-    for offset in range(step.ms):
-        grown[len(read.partitions) + offset] = Assignment(
-            read.partitions[offset % len(read.partitions)].replicas[::-1]
-        )
-    return _operate(world, SetData(path, encode_topic(read.topic_id, grown)))
+    total = len(decode_topic(path, found.data).partitions) + step.ms
+    request = CreatePartitions((MorePartitions(step.topic, total),))
+    ask_controller(world, lambda now_ms, call: PartitionCreationRequested(now_ms, call, request))
+    return True
 
 
 def corrupt_topic(world: World, step: Step) -> bool:
@@ -226,6 +255,61 @@ def move_endpoint(world: World, step: Step) -> bool:
     return _operate(world, SetData(paths.broker(broker_id), registration))
 
 
+# --- what administrators do -----------------------------------------------------------------------
+
+
+def delete_topic(world: World, step: Step) -> bool:
+    """A topic is to go: asked of the controller, or marked in ZooKeeper as old tools do."""
+    if world.zookeeper.server.peek(paths.topic(step.topic)) is None:
+        return False
+    if step.ms:
+        return _operate(world, Create(paths.topic_deletion(step.topic)))
+    request = DeleteTopics((step.topic,))
+    ask_controller(world, lambda now_ms, call: TopicDeletionRequested(now_ms, call, request))
+    return True
+
+
+def reassign(world: World, step: Step) -> bool:
+    """A partition is to move to other brokers; without brokers, its move is cancelled."""
+    replicas = tuple(map(BrokerId, step.brokers)) or None
+    request = AlterReassignments((ReassignmentTarget(step.topic, step.ms, replicas),))
+    ask_controller(world, lambda now_ms, call: ReassignmentsRequested(now_ms, call, request))
+    return True
+
+
+def elect_preferred(world: World, _step: Step) -> bool:
+    """Leaders are to go back to their preferred replicas."""
+    request = ElectLeaders(ElectionType.PREFERRED)
+    ask_controller(world, lambda now_ms, call: ElectLeadersRequested(now_ms, call, request))
+    return True
+
+
+def shut_down(world: World, step: Step) -> bool:
+    """A broker is stopped as it should be: its leaderships move first; later it is back."""
+    broker_id = BrokerId(step.brokers[0])
+    process = world.processes.get(broker_id)
+    if process is None or process.is_paused:
+        return False
+    process.shut_down(lambda: world.schedule.after_ms(step.ms, lambda: world.start(broker_id)))
+    return True
+
+
+def allow_unclean(world: World, step: Step) -> bool:
+    """Somebody prefers a topic that may lose records to one that stands still."""
+    if world.zookeeper.server.peek(paths.topic_config(step.topic)) is None:
+        return False
+    config = {"unclean.leader.election.enable": "true"}
+    return _operate(
+        world,
+        SetData(paths.topic_config(step.topic), encode_config(config)),
+        Create(
+            f"{paths.CONFIG_CHANGES}/config_change_",
+            b'{"version":2,"entity_path":"topics/%b"}' % step.topic.encode(),
+            sequential=True,
+        ),
+    )
+
+
 #: Every kind of step by its name in a plan.
 STEPS: Final[Mapping[str, Callable[[World, Step], bool]]] = {
     function.__name__: function
@@ -234,6 +318,7 @@ STEPS: Final[Mapping[str, Callable[[World, Step], bool]]] = {
         crash_controller,
         bounce,
         lose_disk,
+        fail_disk,
         pause,
         crash_after_write,
         stall_replication,
@@ -248,5 +333,10 @@ STEPS: Final[Mapping[str, Callable[[World, Step], bool]]] = {
         add_partitions,
         corrupt_topic,
         move_endpoint,
+        delete_topic,
+        reassign,
+        elect_preferred,
+        shut_down,
+        allow_unclean,
     )
 }

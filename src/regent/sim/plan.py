@@ -10,24 +10,10 @@ from msgspec import Struct
 from regent.errors import BadInput
 from regent.sim.character import Character, draw
 
-#: Faults that come at a time; the others (rates) are decided for each message.
-TIMED_FAULTS: Final = (
-    "crash",
-    "bounce",
-    "pause",
-    "expire_session",
-    "depose",
-    "cut_two_way",
-    "cut_one_way",
-    "cut_from_zookeeper",
-    "slow_link",
-    "crash_after_write",
-    "lose_disk",
-    "skew_clock",
-    "stall_replication",
-)
+#: Faults that are decided for each message; the others come at a time.
+RATES: Final = ("break_zookeeper_connection", "lose_answer", "deliver_late", "stall_controller")
 #: Of these a run has at most a few: each costs the only copy of something.
-RARE: Final = ("lose_disk",)
+RARE: Final = ("lose_disk", "fail_disk")
 
 
 class Step(Struct, frozen=True):
@@ -61,6 +47,7 @@ def _steps(random: Random, character: Character) -> list[Step]:
         if random.random() < 0.4:
             at_ms = topic.at_ms + random.randrange(500, 20_000)
             steps.append(Step(at_ms, "add_partitions", topic=topic.name, ms=random.randint(1, 2)))
+    steps += _draw_admin_work(random, character)
     if random.random() < 0.3:
         steps.append(Step(random.randrange(character.safety_ms), "corrupt_topic", topic="broken"))
     if random.random() < 0.4:
@@ -69,8 +56,34 @@ def _steps(random: Random, character: Character) -> list[Step]:
     return steps + _draw_faults(random, character)
 
 
+def _draw_admin_work(random: Random, character: Character) -> list[Step]:
+    """Moves, elections, shutdowns and deletions, in the middle of everything else."""
+    steps: list[Step] = []
+    brokers = range(1, character.broker_count + 1)
+    for topic in character.topics:
+        for _ in range(random.choice((0, 0, 1, 3))):
+            at_ms = topic.at_ms + random.randrange(500, 15_000)
+            target = tuple(random.sample(brokers, random.randint(1, min(3, len(brokers)))))
+            index = random.randrange(len(topic.assignment))
+            steps.append(Step(at_ms, "reassign", target, index, topic.name))
+            if random.random() < 0.3:
+                later_ms = at_ms + random.randrange(10, 3_000)
+                steps.append(Step(later_ms, "reassign", (), index, topic.name))
+        if random.random() < 0.15:
+            at_ms = topic.at_ms + random.randrange(2_000, 20_000)
+            steps.append(Step(at_ms, "delete_topic", ms=random.randint(0, 1), topic=topic.name))
+        if random.random() < 0.05:
+            steps.append(Step(topic.at_ms + 5_000, "allow_unclean", topic=topic.name))
+    for kind in ("elect_preferred", "shut_down"):
+        for _ in range(random.choice((0, 1, 3))):
+            at_ms = random.randrange(3_000, character.safety_ms)
+            away_ms = random.randrange(50, 4_000)
+            steps.append(Step(at_ms, kind, (random.choice(brokers),), away_ms))
+    return steps
+
+
 def _draw_faults(random: Random, character: Character) -> list[Step]:
-    kinds = [kind for kind in character.faults if kind in TIMED_FAULTS]
+    kinds = [kind for kind in character.faults if kind not in RATES]
     steps: list[Step] = []
     at_ms = 3_000
     while kinds:
@@ -104,6 +117,7 @@ def _draw_ms(random: Random, character: Character, kind: str) -> int:
     return {
         "crash": random.randrange(100, 3 * timeout_ms),
         "lose_disk": random.randrange(100, 3 * timeout_ms),
+        "fail_disk": random.randrange(500, 3 * timeout_ms),
         "bounce": random.randrange(1, 60),
         "pause": noticed,
         "cut_from_zookeeper": noticed,

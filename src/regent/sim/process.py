@@ -9,11 +9,19 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regent.broker.broker_core import BrokerCore
-from regent.core.asks import Ask, MintTopicIds, ReadLeaderships, WriteFailure, WriteLeaderships
+from regent.core.asks import (
+    Ask,
+    DrawNumbers,
+    MintTopicIds,
+    ReadLeaderships,
+    WriteFailure,
+    WriteLeaderships,
+)
 from regent.core.channel import Channel
 from regent.core.config import ControllerConfig
 from regent.core.controller import Controller
 from regent.core.effects import (
+    CancelTimers,
     CloseAllChannels,
     CloseChannel,
     DropWatches,
@@ -22,11 +30,18 @@ from regent.core.effects import (
     OpenChannel,
     Reply,
     Send,
+    SetTimer,
 )
 from regent.core.event_queue import EventQueue
-from regent.core.events import SessionExpired, SessionStarted
+from regent.core.events import (
+    ControlledShutdownRequested,
+    SessionExpired,
+    SessionStarted,
+    TimerRang,
+)
 from regent.errors import ControllerMoved, RegentError, SessionLost
 from regent.journal.record import SCHEMA_VERSION, Record
+from regent.model.admin_requests import ControlledShutdown, ControlledShutdownAnswer
 from regent.model.facts import Fact
 from regent.model.ids import BROKER_EPOCH_UNKNOWN, BrokerId
 from regent.sim.broker_shell import BrokerShell
@@ -36,7 +51,7 @@ from regent.sim.wire import Caller
 from regent.sim.zookeeper_link import ZooKeeperLink
 from regent.zookeeper import paths
 from regent.zookeeper.performer import perform
-from regent.zookeeper.registration import register_broker
+from regent.zookeeper.registration import announce_log_dir_failure, register_broker
 from regent.zookeeper.store import Request
 from regent.zookeeper.watches import event_for
 from regent.zookeeper.writes import ensure_paths
@@ -46,6 +61,10 @@ if TYPE_CHECKING:
 
 #: Before trying to register again when an earlier life's registration is still there.
 REGISTER_AGAIN_MS = 200
+#: How often a broker asks to be relieved before it stops anyway, and how long it waits each time.
+SHUTDOWN_TRIES = 3
+SHUTDOWN_AGAIN_MS = 500
+SHUTDOWN_TIMEOUT_MS = 3_000
 
 
 class Process:
@@ -71,6 +90,9 @@ class Process:
         self._procedure: Generator[Any, Any, None] | None = None
         self._cause = ""
         self._sequence = 0
+        #: Timers that may still ring, by name, with the number of their last setting.
+        self._timers: dict[str, int] = {}
+        self._timer_count = 0
         #: Die after so many more writes to ZooKeeper; 0: no such plan.
         self.writes_to_live = 0
 
@@ -126,6 +148,48 @@ class Process:
             self._waiting_for_service.append(action)
         else:
             action()
+
+    def shut_down(self, on_stopped: Callable[[], None], *, tries: int = SHUTDOWN_TRIES) -> None:
+        """Ask the controller to move our leaderships away, a few times, then go anyway."""
+        controller_id = self.broker.metadata.controller_id
+        request = ControlledShutdown(self.broker_id, self.broker.broker_epoch)
+
+        def stop() -> None:
+            session_id = self.link.session_id
+            self.world.kill(self.broker_id)
+            if session_id is not None:
+                self.world.zookeeper.close_session(session_id)
+            on_stopped()
+
+        def outcome(answer: ControlledShutdownAnswer | None) -> None:
+            if answer is not None and answer == ControlledShutdownAnswer():
+                self.world.counts["shutdown_controlled"] += 1
+                stop()
+            elif tries <= 1:
+                stop()
+            else:
+                again = lambda: self.shut_down(on_stopped, tries=tries - 1)  # noqa: E731
+                self.after_ms(SHUTDOWN_AGAIN_MS, again)
+
+        def handle(target: Process, reply: Callable[[Any], None]) -> None:
+            request_id = target.world.next_request_id()
+            target.callers[request_id] = reply
+            target.put(ControlledShutdownRequested(target.now_ms, request_id, request))
+
+        if controller_id is None:
+            outcome(None)
+        else:
+            self.world.wire.call(
+                self.as_caller, controller_id, handle, outcome, timeout_ms=SHUTDOWN_TIMEOUT_MS
+            )
+
+    def announce_failed_disk(self) -> None:
+        """Tell the controller that a log directory failed, in this session or the next."""
+        self.link.run(
+            announce_log_dir_failure(self.broker_id),
+            lambda _name: None,
+            lambda _failure: self.after_ms(REGISTER_AGAIN_MS, self.announce_failed_disk),
+        )
 
     # --- session ------------------------------------------------------------------------------
 
@@ -219,6 +283,8 @@ class Process:
                     item = procedure.send(None)
                 elif isinstance(item, MintTopicIds):
                     item = procedure.send(self.world.mint_topic_ids(item.count))
+                elif isinstance(item, DrawNumbers):
+                    item = procedure.send(self.world.draw_numbers(item.below, item.count))
                 else:
                     self._ask(item)
                     return
@@ -247,7 +313,7 @@ class Process:
 
         self.link.run(perform(request), done, self._failed)
 
-    def _perform_effect(self, effect: Effect) -> None:
+    def _perform_effect(self, effect: Effect) -> None:  # noqa: C901 - one case for each effect
         match effect:
             case Journal(facts=facts):
                 self._record(facts)
@@ -263,8 +329,23 @@ class Process:
                 self.channels.close(broker_id)
             case CloseAllChannels():
                 self.channels.close_all()
+            case SetTimer(name=name, after_ms=after_ms):
+                self._set_timer(name, after_ms)
+            case CancelTimers():
+                self._timers.clear()
             case DropWatches():
                 self.link.drop_watches(keep=paths.CONTROLLER)
+
+    def _set_timer(self, name: str, after_ms: int) -> None:
+        self._timer_count += 1
+        number = self._timers[name] = self._timer_count
+
+        def ring() -> None:
+            if self._timers.get(name) == number:
+                del self._timers[name]
+                self.put(TimerRang(self.now_ms, name))
+
+        self.after_ms(after_ms, ring)
 
     def _record(self, facts: Iterable[Fact]) -> None:
         state = self.controller.state

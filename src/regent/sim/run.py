@@ -72,12 +72,7 @@ def run(plan: Plan, observers: Sequence[Observer]) -> RunOutcome:
 
 
 def _run_phases(world: World) -> tuple[Verdict, str]:
-    client = ProducingClient(world)
-    for broker_id in world.broker_ids:
-        world.start(broker_id)
-    for step in world.plan.steps:
-        _plan_step(world, step)
-    world.schedule.after_ms(2_000, client.start)
+    client = begin(world)
     world.schedule.run_until(world.plan.character.safety_ms)
     _heal(world)
     client.is_running = False
@@ -92,6 +87,17 @@ def _run_phases(world: World) -> tuple[Verdict, str]:
     return Verdict.HELD, ""
 
 
+def begin(world: World) -> ProducingClient:
+    """Start everybody, and have all that is planned happen in its time."""
+    client = ProducingClient(world)
+    for broker_id in world.broker_ids:
+        world.start(broker_id)
+    for step in world.plan.steps:
+        _plan_step(world, step)
+    world.schedule.after_ms(2_000, client.start)
+    return client
+
+
 def _plan_step(world: World, step: Step) -> None:
     world.schedule.after_ms(step.at_ms, lambda: carry_out(world, step))
 
@@ -100,6 +106,8 @@ def _heal(world: World) -> None:
     """From now on nothing goes wrong: everybody is up, awake and connected."""
     world.faults_are_on = False
     world.network.heal()
+    for broker_id in world.broker_ids:
+        world.repair_disk(broker_id)
     for process in list(world.processes.values()):
         process.writes_to_live = 0
         if process.is_paused:

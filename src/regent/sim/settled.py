@@ -18,7 +18,12 @@ from regent.zookeeper.znodes import decode_topic
 
 def unsettled(world: World) -> Iterator[str]:
     """What is not yet as it must be; nothing when the cluster is at rest."""
+    down = [b for b in world.broker_ids if b not in world.processes]
+    if down:
+        yield f"brokers {down} are not up"
+        return
     yield from _controller(world)
+    yield from _long_work(world)
     for name, replicas in assigned(world).items():
         yield from _partition(world, name, replicas)
 
@@ -56,6 +61,19 @@ def leadership_of(world: World, name: TopicPartition) -> Leadership | None:
     return read if isinstance(read, Leadership) else None
 
 
+def _long_work(world: World) -> Iterator[str]:
+    """With every broker alive nothing can wait: every move and every deletion has ended."""
+    for path in world.zookeeper.server.dump():
+        above, _, name = path.rpartition("/")
+        if above == paths.TOPIC_DELETIONS:
+            yield f"topic {name} is still being deleted"
+        elif above == paths.TOPICS:
+            read = _readable(world, path)
+            for index, assignment in ({} if read is None else read.partitions).items():
+                if assignment.is_reassigning:
+                    yield f"{name}-{index} is still being reassigned: {assignment}"
+
+
 def _controller(world: World) -> Iterator[str]:
     active = world.active_controllers()
     if len(active) != 1:
@@ -67,8 +85,9 @@ def _controller(world: World) -> Iterator[str]:
     if not active[0].is_idle:
         yield "the controller is still busy"
     for broker_id in world.broker_ids:
-        if broker_id not in active[0].controller.state.brokers:
-            yield f"the controller does not know broker {broker_id}"
+        known = active[0].controller.state.broker_epoch(broker_id)
+        if known is None or known != world.processes[broker_id].broker.broker_epoch:
+            yield f"the controller does not know broker {broker_id}, or not in its present life"
 
 
 def _partition(world: World, name: TopicPartition, replicas: tuple[BrokerId, ...]) -> Iterator[str]:

@@ -211,6 +211,11 @@ def _describe_topics(loaded: Any) -> str:
     return ", ".join(f"{fact.topic} ({_count(len(fact.partitions))})" for fact in loaded)
 
 
+def _describe_deletion(fact: Any) -> str:
+    why = "" if fact.reason is None else f": {fact.reason}"
+    return f"deletion of {fact.topic} {fact.phase}{why}"
+
+
 def _describe_dead_replicas(fact: Any) -> str:
     if not fact.offline_brokers:
         return ""
@@ -258,6 +263,24 @@ def _describe_refused_call(fact: Any) -> str:
     subject = "" if fact.topic is None else f" for {fact.topic}-{fact.partition}"
     reason = "" if fact.reason is None else f", {fact.reason}"
     return f"{fact.api}{caller}{subject}: {fact.error.name}{reason}"
+
+
+def _describe_shutdown(fact: Any) -> str:
+    return f"{fact.broker_id} is shutting down, leads {_count(fact.partition_count)}"
+
+
+def _describe_log_dir(fact: Any) -> str:
+    served = "is served again" if fact.loaded else "is in a failed log directory"
+    return f"{fact.topic}-{fact.partition} on {fact.broker_id} {served}"
+
+
+def _describe_balance(fact: Any) -> str:
+    return f"{fact.broker_id} leads too little, {_count(fact.partition_count)} to move back"
+
+
+def _describe_reassignment(fact: facts.ReassignmentAdvanced) -> str:
+    phases = {"U": "recorded", "A": "under way", "B": "finished", "C": "cancelled"}
+    return f"the move of {fact.topic}-{fact.partition} is {phases[fact.phase]}"
 
 
 def _describe_assignment(fact: Any) -> str:
@@ -312,10 +335,15 @@ WORDS: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
     facts.BrokerUp:           ("broker",     _describe_brokers),
     facts.BrokerDown:         ("broker",     lambda f: f"{f.broker_id} " + _gone(f)),
     facts.BrokerUpdated:      ("broker",     lambda f: f"{f.broker_id} has other endpoints"),
+    facts.ShutdownAdvanced:   ("broker",     _describe_shutdown),
+    facts.LogDirFailed:       ("replica",    _describe_log_dir),
+    facts.BalanceChecked:     ("broker",     _describe_balance),
     facts.TopicLoaded:        ("topic",      _describe_topics),
     facts.TopicForgotten:     ("topic",      lambda f: f"{f.topic} is gone"),
+    facts.DeletionAdvanced:   ("topic",      _describe_deletion),
     facts.TopicIdGiven:       ("topic",      lambda f: f"{f.topic} has id {f.topic_id}"),
     facts.AssignmentChanged:  ("topic",      _describe_assignment),
+    facts.ReassignmentAdvanced: ("topic",    _describe_reassignment),
     facts.PartitionsStarted:  ("partition",  _describe_start),
     facts.PartitionMoved:     ("partition",  _describe_partition_moves),
     facts.ReplicasStarted:    ("replica",    _describe_dead_replicas),
@@ -324,6 +352,7 @@ WORDS: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
     facts.IsrShrunk:          ("isr",        lambda f: _describe_isr(f, f"{f.broker_id} out")),
     facts.IsrAltered:         ("isr",        lambda f: _describe_isr(f, "asked by the leader")),
     facts.LeadershipLearned:  ("isr",        lambda f: _describe_isr(f, "found in ZooKeeper")),
+    facts.LeaderEpochRaised:  ("isr",        lambda f: _describe_isr(f, "announced anew")),
     facts.RequestSent:        ("request",    _describe_requests),
     facts.RequestAnswered:    ("refused",    _describe_answer),
     facts.MoveRefused:        ("refused",    _describe_refused_move),

@@ -82,6 +82,17 @@ class World:
             for observer in self._observers["node_killed"]:
                 observer.node_killed(process)
 
+    def repair_disk(self, broker_id: BrokerId) -> None:
+        """A failed disk works again, with all it had; the node has to be started anew for it."""
+        if not self.disks[broker_id].failed:
+            return
+        self.disks[broker_id].failed = False
+        process = self.processes.get(broker_id)
+        self.kill(broker_id)
+        if process is not None and process.link.session_id is not None:
+            self.zookeeper.close_session(process.link.session_id)
+        self.start(broker_id)
+
     def active_controllers(self) -> list[Process]:
         """The nodes that believe to be the controller."""
         return [p for p in self.processes.values() if p.controller.state.is_active]
@@ -103,6 +114,10 @@ class World:
     def mint_topic_ids(self, count: int) -> tuple[str, ...]:
         """Fresh ids, 22 characters as Kafka's are."""
         return tuple("".join(self._random.choices(_TOPIC_ID_ALPHABET, k=22)) for _ in range(count))
+
+    def draw_numbers(self, below: int, count: int) -> tuple[int, ...]:
+        """Where the placement of new partitions starts."""
+        return tuple(self._random.randrange(below) for _ in range(count))
 
     # --- chance that is decided for each message -----------------------------------------------
 

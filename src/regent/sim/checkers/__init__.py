@@ -1,6 +1,7 @@
 """Everything that is forbidden in a simulated world, one file for each thing."""
 
 from regent.sim.checkers.acked_records_survive import AckedRecordsSurvive
+from regent.sim.checkers.assignments_move_step_by_step import AssignmentsMoveStepByStep
 from regent.sim.checkers.deposed_controllers_are_fenced import DeposedControllersAreFenced
 from regent.sim.checkers.elections_are_clean import ElectionsAreClean
 from regent.sim.checkers.elections_follow_the_order import ElectionsFollowTheOrder
@@ -15,6 +16,9 @@ from regent.sim.checkers.old_requests_are_refused import OldRequestsAreRefused
 from regent.sim.checkers.one_active_controller import OneActiveController
 from regent.sim.checkers.one_controller_per_epoch import OneControllerPerEpoch
 from regent.sim.checkers.one_leader_per_epoch import OneLeaderPerEpoch
+from regent.sim.checkers.only_unassigned_replicas_are_deleted import (
+    OnlyUnassignedReplicasAreDeleted,
+)
 from regent.sim.checkers.races_are_decided_afresh import RacesAreDecidedAfresh
 from regent.sim.checkers.requests_in_order import RequestsInOrder
 from regent.sim.checkers.state_equals_cold_load import StateEqualsColdLoad
@@ -37,6 +41,8 @@ def all_checkers() -> list[Observer]:
         RacesAreDecidedAfresh(),
         OneLeaderPerEpoch(),
         AckedRecordsSurvive(),
+        AssignmentsMoveStepByStep(),
+        OnlyUnassignedReplicasAreDeleted(),
         RequestsInOrder(),
         OldRequestsAreRefused(),
         MovesAreLegal(),

@@ -9,6 +9,7 @@ from regent.model.facts import (
     BrokerDown,
     BrokerUp,
     LeaderElected,
+    ShutdownAdvanced,
     TopicLoaded,
 )
 from regent.model.ids import BrokerId, ControllerEpoch, TopicPartition
@@ -21,6 +22,7 @@ class _Reign(Struct):
     """What one controller has said about the cluster."""
 
     replicas: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    #: Those that may lead: alive, and not shutting down.
     live: dict[BrokerId, None] = {}
 
 
@@ -36,7 +38,8 @@ class ElectionsFollowTheOrder(Observer):
         match record.fact:
             case BrokerUp(broker_id=broker_id):
                 reign.live[broker_id] = None
-            case BrokerDown(broker_id=broker_id):
+            # A broker that is shutting down lives, and is not elected.
+            case BrokerDown(broker_id=broker_id) | ShutdownAdvanced(broker_id=broker_id):
                 reign.live.pop(broker_id, None)
             case TopicLoaded(topic=topic, partitions=partitions):
                 for loaded in partitions:

@@ -60,6 +60,10 @@ class EpochsGrow(Observer):
 
     def leader_began(self, process: Process, name: TopicPartition, leader_epoch: int) -> None:
         """One life of a broker never begins anew in an epoch that it has left behind."""
+        if process.world.zookeeper.server.peek(paths.topic_deletion(name.topic)) is not None:
+            # A new controller does not know which replicas of a topic that goes are gone already,
+            # and has them made again, only to be deleted.
+            return
         led = self._led.setdefault(name, {})
         key = (process.broker_id, process.life)
         if leader_epoch <= led.get(key, -1):

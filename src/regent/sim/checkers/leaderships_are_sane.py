@@ -2,7 +2,7 @@
 
 from regent.errors import CorruptZnode
 from regent.model.assignment import Assignment
-from regent.model.ids import NO_LEADER
+from regent.model.ids import NO_LEADER, TopicPartition
 from regent.model.leadership import Leadership
 from regent.sim.checkers.state_znodes import leadership_at, partition_at
 from regent.sim.observer import Observer
@@ -18,11 +18,15 @@ class LeadershipsAreSane(Observer):
     def __init__(self) -> None:
         #: By topic: the assignments, and the mzxid at which they were read.
         self._assignments: dict[str, tuple[int, dict[int, Assignment]]] = {}
+        self._leader_epochs: dict[TopicPartition, int] = {}
 
     def znode_changed(self, world: World, kind: WatchKind, path: str, writer: int | None) -> None:
         """Look at each leadership as it is written."""
         name = partition_at(path)
-        if name is None or kind is WatchKind.DELETED:
+        if name is None:
+            return
+        if kind is WatchKind.DELETED:
+            self._leader_epochs.pop(name, None)
             return
         leadership = leadership_at(world, path)
         if leadership is None:
@@ -30,6 +34,12 @@ class LeadershipsAreSane(Observer):
             self.fail(f"{writer} wrote a leadership of {name} that cannot be read")
             return
         self._judge(str(name), leadership)
+        before = self._leader_epochs.get(name, -1)
+        self._leader_epochs[name] = leadership.leader_epoch
+        if leadership.leader_epoch == before:
+            # A leader that writes the ISR itself may not have heard yet of a replica that went.
+            # It will be told, and at rest no ISR has a stranger (KAFKA-9672).
+            return
         assignment = self._assigned(world, name.topic).get(name.partition)
         if assignment is not None and not set(assignment.replicas).issuperset(leadership.isr):
             self.fail(f"{name} has replicas {assignment.replicas} and ISR {leadership.isr}")

@@ -46,6 +46,10 @@ def quiet_plan(isr_mode: IsrMode = IsrMode.BY_REQUEST) -> Plan:
         break_per_mille=0,
         lose_answer_per_mille=0,
         late_per_mille=0,
+        stall_per_mille=0,
+        min_isr=1,
+        session_timeout_ms=3_000,
+        replica_lag_ms=1_000,
         topics=(TopicPlan("orders", 1_500, ((1, 2, 3), (2, 3, 1))),),
     )
     return Plan(0, character, (Step(1_500, "create_topic", topic="orders"),))
