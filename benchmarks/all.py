@@ -21,6 +21,7 @@ ROOT: Final = Path(__file__).parents[1]
 #: Each module, and with what it is run when a quick look is enough.
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "core": ("--partitions", "1000,2000", "--repetitions", "1"),
+    "what_if": ("--partitions", "1000,2000", "--repetitions", "1"),
     "simulation": ("--partitions", "5", "--simulated-ms", "2000", "--repetitions", "1"),
 }
 

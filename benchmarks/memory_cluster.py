@@ -1,15 +1,16 @@
 """A shared memory for measuring: it answers the core's asks out of plain Python values, fast.
 
-No JSON, no znodes, no conflicts: what is measured beside it is the core alone. Every read makes new
-objects, numbers included, as a decoder would. Otherwise the core would compare a leadership with
-itself, and its memory would look smaller than it is.
+No JSON, no znodes, no conflicts: what is measured beside it is the core alone. It is the dry run's
+memory, but reading assignments and leaderships makes new objects, numbers included, as a decoder
+would. Otherwise the core would compare a leadership with itself, and its memory would look smaller
+than it is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from regent.core import asks
-from regent.core.asks import Ask, Fence, LeadershipWrite, TopicRead
+from regent.core.asks import Ask, Fence, ReadLeaderships, ReadTopics, TopicRead
+from regent.dryrun.memory import CopiedMemory
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, Endpoint, RegisteredBroker
 from regent.model.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch, ZkVersion
@@ -33,27 +34,39 @@ def assigned(number: int) -> tuple[int, ...]:
     return (first, *followers)
 
 
-class MemoryCluster:
+class MemoryCluster(CopiedMemory):
     """Ten brokers and topics of fifty partitions with three replicas each, all in sync."""
 
     def __init__(self, partition_count: int) -> None:
+        super().__init__()
         self.brokers = {BrokerId(b): _registered(b) for b in range(BROKER_COUNT)}
-        self.assignments: dict[str, list[tuple[int, ...]]] = {}
-        self.leaderships: dict[str, list[Leadership]] = {}
         self.epoch = Fence(ControllerEpoch(FIRST_EPOCH), ZkVersion(FIRST_EPOCH))
         for start in range(0, partition_count, TOPIC_SIZE):
             count = min(TOPIC_SIZE, partition_count - start)
             name = f"topic-{start // TOPIC_SIZE:06}"
-            self.assignments[name] = [assigned(start + i) for i in range(count)]
-            self.leaderships[name] = [_first_leadership(r) for r in self.assignments[name]]
+            self._add_topic(name, [assigned(start + i) for i in range(count)])
+            self.leaderships[name] = {
+                index: _first_leadership(assignment.replicas)
+                for index, assignment in self.topics[name].partitions.items()
+            }
 
     def add_topic(self, name: str) -> None:
         """A topic of one partition that nobody has led yet."""
-        self.assignments[name] = [assigned(len(self.assignments))]
+        self._add_topic(name, [assigned(len(self.topics))])
+        self.leaderships[name] = {}
+
+    def _add_topic(self, name: str, replicas: Sequence[tuple[int, ...]]) -> None:
+        partitions = {i: Assignment(tuple(map(BrokerId, each))) for i, each in enumerate(replicas)}
+        self.topics[name] = TopicRead(f"id-of-{name}", partitions)
 
     def answer(self, ask: Ask[Any]) -> Any:
         """What the core is told."""
-        return _ANSWERS[type(ask)](self, ask)
+        answer = super().answer(ask)
+        if isinstance(ask, ReadLeaderships):
+            return [None if stored is None else _decoded(stored) for stored in answer]
+        if isinstance(ask, ReadTopics):
+            return {name: _decoded_topic(read) for name, read in answer.items()}
+        return answer
 
 
 def _registered(broker_id: int) -> RegisteredBroker:
@@ -67,14 +80,6 @@ def _first_leadership(replicas: Sequence[int]) -> Leadership:
     return Leadership(isr[0], LeaderEpoch(epoch), isr, ControllerEpoch(epoch), ZkVersion(epoch))
 
 
-# --- answers ----------------------------------------------------------------------------------
-
-
-def _read_leaderships(cluster: MemoryCluster, ask: asks.ReadLeaderships) -> list[Leadership]:
-    stored = cluster.leaderships
-    return [_decoded(stored[p.topic][p.index]) for p in ask.partitions]
-
-
 def _decoded(stored: Leadership) -> Leadership:
     """An equal one that shares nothing: `+ 0` makes a new number, as reading its digits would."""
     return Leadership(
@@ -86,74 +91,15 @@ def _decoded(stored: Leadership) -> Leadership:
     )
 
 
-def _create_leaderships(
-    cluster: MemoryCluster, ask: asks.CreateLeaderships
-) -> Sequence[ZkVersion | None]:
-    for write in ask.writes:
-        cluster.leaderships.setdefault(write.partition.topic, []).append(write.leadership)
-    return [ZkVersion(0)] * len(ask.writes)
-
-
-def _write_leaderships(cluster: MemoryCluster, ask: asks.WriteLeaderships) -> list[ZkVersion]:
-    return [_write(cluster.leaderships, write) for write in ask.writes]
-
-
-def _write(stored: dict[str, list[Leadership]], write: LeadershipWrite) -> ZkVersion:
-    partition, after = write.partition, write.leadership
-    versioned = Leadership(
-        after.leader,
-        after.leader_epoch,
-        after.isr,
-        after.controller_epoch,
-        ZkVersion(after.zk_version + 1),
-    )
-    stored[partition.topic][partition.index] = versioned
-    return ZkVersion(after.zk_version + 1)
-
-
-def _read_topics(cluster: MemoryCluster, ask: asks.ReadTopics) -> dict[str, TopicRead]:
-    return {name: _read_topic(cluster, name) for name in ask.topics}
-
-
-def _read_topic(cluster: MemoryCluster, name: str) -> TopicRead:
+def _decoded_topic(stored: TopicRead) -> TopicRead:
     return TopicRead(
-        f"id-of-{name}",
-        {
-            index: Assignment(tuple(BrokerId(r) for r in replicas))
-            for index, replicas in enumerate(cluster.assignments[name])
-        },
+        stored.topic_id,
+        {index: Assignment((*each.replicas,)) for index, each in stored.partitions.items()},
     )
-
-
-def _take_controller(cluster: MemoryCluster, _ask: asks.TakeController) -> Fence:
-    epoch = cluster.epoch.controller_epoch + 1
-    cluster.epoch = Fence(ControllerEpoch(epoch), ZkVersion(epoch))
-    return cluster.epoch
-
-
-# fmt: off
-_ANSWERS: Final[Mapping[type[Ask[Any]], Callable[[MemoryCluster, Any], Any]]] = {
-    asks.ReadController:         lambda _cluster, _ask: None,
-    asks.ReadControllerEpoch:    lambda cluster, _ask: cluster.epoch,
-    asks.TakeController:         _take_controller,
-    asks.EnsureFeatures:         lambda _cluster, _ask: None,
-    asks.ReadIsrNotifications:   lambda _cluster, _ask: (),
-    asks.DeleteIsrNotifications: lambda _cluster, _ask: None,
-    asks.ReadBrokers:            lambda cluster, _ask: dict(cluster.brokers),
-    asks.WatchBrokers:           lambda cluster, ask: {
-        b: cluster.brokers.get(b) for b in ask.broker_ids
-    },
-    asks.ListTopics:             lambda cluster, _ask: tuple(cluster.assignments),
-    asks.ReadTopics:             _read_topics,
-    asks.ReadLeaderships:        _read_leaderships,
-    asks.CreateLeaderships:      _create_leaderships,
-    asks.WriteLeaderships:       _write_leaderships,
-}
-# fmt: on
 
 
 def partition_names(cluster: MemoryCluster) -> Iterator[tuple[str, int]]:
     """Every partition, topic by topic."""
-    for name, assignments in cluster.assignments.items():
-        for index in range(len(assignments)):
+    for name, topic in cluster.topics.items():
+        for index in topic.partitions:
             yield name, index

@@ -9,6 +9,8 @@ import typer
 from regent.cli.demo import demo
 from regent.cli.printing import VERSION
 from regent.cli.simulate import simulate
+from regent.cli.snapshot import snapshot
+from regent.cli.what_if import what_if
 from regent.errors import RegentError
 
 #: What sysexits.h calls a command that was used wrongly. Typer's 2 means something else here.
@@ -44,7 +46,8 @@ def regent(
 ) -> None:
     """Regent: a Kafka controller whose every decision is pure code.
 
-    `regent demo` shows what it does; `regent simulate` tries to break it.
+    `regent demo` shows what it does; `regent simulate` tries to break it; `regent what-if` asks a
+    copy of a cluster what would happen.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -52,6 +55,8 @@ def regent(
 
 app.command()(demo)
 app.command()(simulate)
+app.command()(snapshot)
+app.command()(what_if)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

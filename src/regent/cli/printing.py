@@ -1,12 +1,13 @@
-"""How simulations look on a screen. Colours are for terminals; a file or pipe gets plain text."""
+"""How results look on a screen. Colours are for terminals; a file or pipe gets plain text."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import zip_longest
 from typing import Final
 
 import msgspec
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 import regent
@@ -44,6 +45,24 @@ def stdout() -> Console:
 def stderr() -> Console:
     """Where progress and trouble go."""
     return Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
+
+
+def print_table(
+    console: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Ruled on a terminal; elsewhere plain columns, which other tools can take apart."""
+    if console.is_terminal:
+        table = Table(*header, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    else:
+        widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+        console.print(title)
+        for line in (header, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+            console.print(f"  {'  '.join(cells)}".rstrip())
+    console.print()
 
 
 def print_transcript(lines: Iterable[Line], console: Console) -> None:

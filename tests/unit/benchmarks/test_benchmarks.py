@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from benchmarks import all as all_benchmarks
-from benchmarks import core, simulation
+from benchmarks import core, simulation, what_if
 
 
 def test_the_core_is_measured_at_each_size(capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,6 +58,19 @@ def test_the_simulator_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_dry_runs_are_measured_at_each_size(capsys: pytest.CaptureFixture[str]) -> None:
+    """The dead broker led a tenth; a third of all partitions had a replica on it."""
+    what_if.main(["--json", "--partitions", "500,1000", "--repetitions", "1"])
+
+    figures = msgspec.json.decode(capsys.readouterr().out)
+    assert figures["benchmark"] == "what_if"
+    assert figures["flatness"] > 0
+    sizes = [(s["partitions"], s["leaders_moved"], s["changes"]) for s in figures["sizes"]]
+    assert sizes == [(500, 50, 150), (1_000, 100, 300)]
+    for size in figures["sizes"]:
+        assert set(size) >= {"python_loop_s", "read_s", "answer_s", "total_s", "ratio"}
+
+
 def test_all_are_run_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "build" / "bench.json"
 
@@ -65,7 +78,7 @@ def test_all_are_run_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     figures = msgspec.json.decode(kept.read_bytes())
     assert figures == msgspec.json.decode(capsys.readouterr().out)
-    assert set(figures["benchmarks"]) == {"core", "simulation"}
+    assert set(figures["benchmarks"]) == {"core", "what_if", "simulation"}
     assert figures["cpus"]
 
 

@@ -25,8 +25,8 @@ def test_help_names_every_command(arguments: list[str], capsys: Captured) -> Non
     assert main(arguments) == 0
 
     shown = capsys.readouterr().out
-    assert re.search(r"^ +demo +\w", shown, re.MULTILINE)
-    assert re.search(r"^ +simulate +\w", shown, re.MULTILINE)
+    for command in ("demo", "simulate", "snapshot", "what-if"):
+        assert re.search(rf"^ +{command} +\w", shown, re.MULTILINE)
 
 
 def test_help_of_simulate_tells_the_exit_codes(capsys: Captured) -> None:

@@ -1,0 +1,121 @@
+"""Taking a snapshot: everything that a controller would read, read once and kept.
+
+It asks what the core asks, so it works on whatever can answer the core. What cannot be read is left
+out, and said.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from regent.core.asks import (
+    Ask,
+    LeadershipRead,
+    ListTopicDeletions,
+    ListTopics,
+    Malformed,
+    ReadBrokerDefaults,
+    ReadBrokers,
+    ReadLeaderships,
+    ReadTopicConfigs,
+    ReadTopics,
+    TopicRead,
+)
+from regent.core.state import Partition
+from regent.dryrun.snapshot import (
+    SNAPSHOT_VERSION,
+    Snapshot,
+    SnapshotBroker,
+    SnapshotEndpoint,
+    SnapshotLeadership,
+    SnapshotPartition,
+    SnapshotTopic,
+)
+from regent.model.assignment import Assignment
+from regent.model.brokers import RegisteredBroker
+from regent.model.leadership import Leadership
+
+Answerer = Callable[[Ask[Any]], Any]
+
+
+def capture(answer: Answerer) -> tuple[Snapshot, tuple[str, ...]]:
+    """The cluster as it is now, and what had to be left out."""
+    left_out: list[str] = []
+    brokers = _readable(answer(ReadBrokers()), left_out)
+    names = answer(ListTopics())
+    topics = _readable(answer(ReadTopics(names)), left_out)
+    configs = _readable(answer(ReadTopicConfigs(tuple(topics))), left_out)
+    defaults = _readable({"defaults": answer(ReadBrokerDefaults())}, left_out)
+    deleting = dict.fromkeys(answer(ListTopicDeletions()))
+    snapshot = Snapshot(
+        SNAPSHOT_VERSION,
+        tuple(map(_to_broker, brokers.values())),
+        tuple(
+            SnapshotTopic(
+                name,
+                _partitions(answer, name, read, left_out),
+                read.topic_id,
+                configs.get(name, {}),
+                name in deleting,
+            )
+            for name, read in topics.items()
+        ),
+        defaults.get("defaults", {}),
+    )
+    return snapshot, tuple(left_out)
+
+
+def _readable(reads: Mapping[Any, Any], left_out: list[str]) -> dict[Any, Any]:
+    """What is there and can be used."""
+    _report(reads.values(), left_out)
+    return {
+        key: read
+        for key, read in reads.items()
+        if read is not None and not isinstance(read, Malformed)
+    }
+
+
+def _report(reads: Iterable[Any], left_out: list[str]) -> None:
+    left_out += [f"{read.path}: {read.reason}" for read in reads if isinstance(read, Malformed)]
+
+
+def _partitions(
+    answer: Answerer, topic: str, read: TopicRead, left_out: list[str]
+) -> tuple[SnapshotPartition, ...]:
+    left_out += [f"{topic}-{index}: {reason}" for index, reason in read.malformed.items()]
+    partitions = [Partition(topic, index, each) for index, each in sorted(read.partitions.items())]
+    reads: Sequence[LeadershipRead] = answer(ReadLeaderships(partitions))
+    _report(reads, left_out)
+    return tuple(
+        to_partition(partition.index, partition.assignment, known)
+        for partition, known in zip(partitions, reads, strict=True)
+    )
+
+
+def to_partition(index: int, assignment: Assignment, known: LeadershipRead) -> SnapshotPartition:
+    """A partition as a snapshot has it."""
+    return SnapshotPartition(
+        index,
+        assignment.replicas,
+        assignment.adding,
+        assignment.removing,
+        _to_leadership(known) if isinstance(known, Leadership) else None,
+    )
+
+
+def _to_leadership(known: Leadership) -> SnapshotLeadership:
+    return SnapshotLeadership(
+        known.leader,
+        known.isr,
+        known.leader_epoch,
+        known.controller_epoch,
+        known.zk_version,
+        known.recovering,
+    )
+
+
+def _to_broker(registered: RegisteredBroker) -> SnapshotBroker:
+    broker = registered.broker
+    endpoints = tuple(
+        SnapshotEndpoint(e.host, e.port, e.listener, e.security_protocol) for e in broker.endpoints
+    )
+    return SnapshotBroker(broker.broker_id, broker.rack, registered.broker_epoch, endpoints)
