@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from tests.mutants import museum_a, museum_b, museum_c
 from tests.mutants.mutant import Mutant
 
 ELECTION: Final = "regent.core.election"
@@ -66,6 +67,7 @@ MUTANTS: Final = (
         FAILOVER,
         "    yield from tell_live_brokers(state, state.brokers)\n    yield from start_replicas(state)\n",
         "    yield from start_replicas(state)\n",
+        fault="F28",
     ),
     # --- elections --------------------------------------------------------------------------
     Mutant(
@@ -74,6 +76,7 @@ MUTANTS: Final = (
         ELECTION,
         "leader = next((r for r in alive if r in isr), None)\n    if leader is None:\n        return None\n    return Choice(leader, tuple(r for r in isr if r in alive)",
         "leader = next((r for r in isr if r in alive), None)\n    if leader is None:\n        return None\n    return Choice(leader, tuple(r for r in isr if r in alive)",
+        fault="F80",
     ),
     Mutant(
         "isr-not-shrunk",
@@ -93,8 +96,8 @@ MUTANTS: Final = (
         "unclean-by-default",
         "unclean election is on where nobody turned it on",
         ELECTIONS,
-        "default = step.state.config.unclean_election_default",
-        "default = True",
+        "step.state.unclean_default if said is None else said",
+        "True if said is None else said",
     ),
     Mutant(
         "leader-epoch-not-raised",
@@ -109,6 +112,7 @@ MUTANTS: Final = (
         ELECTIONS,
         "                    after.controller_epoch,\n                    result,\n",
         "                    after.controller_epoch,\n                    after.zk_version,\n",
+        fault="F46",
     ),
     Mutant(
         "stale-cache-after-conflict",
@@ -156,6 +160,7 @@ MUTANTS: Final = (
         REPLICAS,
         "isr if len(isr) == 1 else _others(isr, broker_id),",
         "_others(isr, broker_id),",
+        fault="F44",
     ),
     Mutant(
         "dead-leader-stays-leader",
@@ -163,6 +168,7 @@ MUTANTS: Final = (
         REPLICAS,
         "NO_LEADER if before.leader == broker_id else before.leader,",
         "before.leader,",
+        fault="F44",
     ),
     Mutant(
         "shrink-without-epoch",
@@ -177,6 +183,7 @@ MUTANTS: Final = (
         REPLICAS,
         "        step.batch.add_leader_and_isr(others, partition, is_new=False)\n",
         "        step.batch.add_update_metadata(step.state.brokers, (partition,))\n",
+        fault="F46",
     ),
     # --- brokers ----------------------------------------------------------------------------
     Mutant(
@@ -185,6 +192,7 @@ MUTANTS: Final = (
         BROKERS,
         "if b in state.brokers and readable[b].broker_epoch > state.brokers[b].broker_epoch",
         "if False",
+        fault="F32",
     ),
     Mutant(
         "returning-broker-hosts-nothing",
@@ -197,8 +205,8 @@ MUTANTS: Final = (
         "returning-broker-helps-nobody",
         "offline partitions are not tried when a broker comes",
         BROKERS,
-        "    yield from try_online(state)\n    yield from watch_brokers(state, arrived)\n",
-        "    yield from watch_brokers(state, arrived)\n",
+        "    yield from try_online(state)\n    yield from resume_reassignments_to(state, arrived)\n",
+        "    yield from resume_reassignments_to(state, arrived)\n",
     ),
     Mutant(
         "newcomer-knows-nothing",
@@ -220,6 +228,7 @@ MUTANTS: Final = (
         BATCH,
         "                yield broker_id, registered.broker_epoch",
         "                yield broker_id, BrokerEpoch(-1)",
+        fault="F32",
     ),
     # --- topics, ISR changes, indexes ---------------------------------------------------------
     Mutant(
@@ -240,7 +249,7 @@ MUTANTS: Final = (
         "isr-for-the-dead",
         "a leader may take dead brokers into its ISR (KAFKA-14140)",
         ISR,
-        "if any(member not in state.electable for member in proposal.isr):",
+        "if any(member not in state.electable for member in others):",
         "if False:",
     ),
     Mutant(
@@ -259,6 +268,7 @@ MUTANTS: Final = (
         ISR,
         "        return ErrorCode.NONE\n    if proposal.zk_version < current.zk_version:",
         "        return ErrorCode.INVALID_UPDATE_VERSION\n    if proposal.zk_version < current.zk_version:",
+        fault="F47",
     ),
     Mutant(
         "notifications-unread",
@@ -266,6 +276,7 @@ MUTANTS: Final = (
         ISR,
         "    yield from refresh(state, list(changed))\n    batch = RequestBatch(state)\n    batch.add_update_metadata(state.brokers, changed)",
         "    batch = RequestBatch(state)\n    batch.add_update_metadata(state.brokers, changed)",
+        fault="F50",
     ),
     Mutant(
         "offline-count-drifts",
@@ -274,4 +285,7 @@ MUTANTS: Final = (
         "            elif before is PartitionState.OFFLINE:\n                self.offline_partition_count -= 1\n",
         "",
     ),
+    *museum_a.MUTANTS,
+    *museum_b.MUTANTS,
+    *museum_c.MUTANTS,
 )

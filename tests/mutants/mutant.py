@@ -23,6 +23,8 @@ class Mutant(Struct, frozen=True):
     new: str
     #: Where no simulated run can notice, the tests that must.
     test: str | None = None
+    #: The fault in Kafka's history that it brings back, by its id in the catalogue.
+    fault: str | None = None
 
 
 class UnfitMutant(Exception):  # noqa: N818 - it is the mutant that is unfit

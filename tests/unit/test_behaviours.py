@@ -10,6 +10,7 @@ from tests.behaviours import (
     Ledger,
     Summary,
     read_catalogue,
+    read_reasons,
     run_marked_tests,
     summarise,
     to_table,
@@ -69,13 +70,15 @@ def test_the_summary_counts_by_area_and_names_the_missing() -> None:
     """The areas keep the order of the catalogue."""
     catalogue = [Behaviour("b-1", "b"), Behaviour("a-1", "a"), Behaviour("b-2", "b")]
 
-    summary = summarise(catalogue, frozenset({"b-1"}))
+    summary = summarise(catalogue, frozenset({"b-1"}), {"a-1": "later", "b-1": "proven by now"})
 
     assert summary == Summary(
         covered=1,
         total=3,
         areas={"b": AreaSummary(1, 2, ("b-2",)), "a": AreaSummary(0, 1, ("a-1",))},
         missing=("b-2", "a-1"),
+        deferred={"a-1": "later"},
+        unexplained=("b-2",),
     )
     assert to_table(summary.areas) == "b    1 of   2\na    0 of   1\n"
 
@@ -85,3 +88,10 @@ def test_no_behaviour_is_catalogued_twice() -> None:
     ids = [behaviour.id for behaviour in read_catalogue()]
 
     assert len(ids) == len(set(ids)) == 250
+
+
+def test_every_reason_is_for_a_behaviour_of_the_catalogue() -> None:
+    """A reason for what does not exist would hide a behaviour that has none."""
+    known = {behaviour.id for behaviour in read_catalogue()}
+
+    assert set(read_reasons()) <= known
