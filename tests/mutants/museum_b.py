@@ -130,7 +130,7 @@ MUTANTS: Final = (
         "strangers-stay-in-sync",
         "what a leader took back into the ISR after a move stays there (KAFKA-9672)",
         EPOCHS,
-        "        isr = _without_strangers(state, partition, read)\n",
+        "        isr = without_strangers(state, partition, read)\n",
         "        isr = read.isr\n",
         test="tests/unit/core/test_reassignment_phases.py::"
         "test_announcing_a_move_puts_strangers_out_of_the_isr",

@@ -1,5 +1,7 @@
 """Raising a leader epoch without an election: the replicas listen only to what is newer."""
 
+from functools import lru_cache
+
 from regent.core.asks import (
     LeadershipWrite,
     Procedure,
@@ -36,7 +38,7 @@ def raise_leader_epoch(state: ControllerState, partition: Partition) -> Procedur
         if facts:
             yield Journal(facts)
         leader_epoch = LeaderEpoch(read.leader_epoch + 1)
-        isr = _without_strangers(state, partition, read)
+        isr = without_strangers(state, partition, read)
         wanted = Leadership(
             read.leader,
             leader_epoch,
@@ -63,17 +65,27 @@ def raise_leader_epoch(state: ControllerState, partition: Partition) -> Procedur
     return False
 
 
-def _without_strangers(
+def without_strangers(
     state: ControllerState, partition: Partition, read: Leadership
 ) -> tuple[BrokerId, ...]:
-    """The ISR less those that are neither assigned nor on their way out."""
-    return tuple(
+    """The ISR less those that are neither assigned nor on their way out; never empty."""
+    replicas = partition.assignment.replicas
+    if _is_within(read.isr, replicas):
+        return read.isr
+    known = tuple(
         r
         for r in read.isr
         if r == read.leader
-        or r in partition.assignment.replicas
+        or r in replicas
         or state.replica_state(partition, r) is not ReplicaState.NON_EXISTENT
     )
+    return known or read.isr
+
+
+# Few ISRs and assignments are shared by many partitions, and nearly all have no strangers.
+@lru_cache(maxsize=4096)
+def _is_within(isr: tuple[BrokerId, ...], replicas: tuple[BrokerId, ...]) -> bool:
+    return all(r in replicas for r in isr)
 
 
 def learn_in_office(

@@ -20,6 +20,7 @@ from regent.core.asks import (
 )
 from regent.core.effects import Journal
 from regent.core.leader_elections import CONFLICTS_MAX, learn
+from regent.core.leader_epochs import without_strangers
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
@@ -311,7 +312,7 @@ def _leave_isr(
         if read != partition.leadership:
             learn(state, partition, read, step.facts)
         if broker_id in read.isr:
-            writes.append(LeadershipWrite(partition, without(state, read, broker_id)))
+            writes.append(LeadershipWrite(partition, without(state, partition, read, broker_id)))
         else:
             _gone_offline(step, broker_id, partition)
     if not writes:
@@ -328,9 +329,14 @@ def _leave_isr(
     return waiting
 
 
-def without(state: ControllerState, before: Leadership, broker_id: BrokerId) -> Leadership:
-    """The leadership less one replica. The last in-sync one is never dropped: it has the data."""
-    isr = before.isr
+def without(
+    state: ControllerState, partition: Partition, before: Leadership, broker_id: BrokerId
+) -> Leadership:
+    """The leadership less one replica. The last in-sync one is never dropped: it has the data.
+
+    Strangers, which a leader took in before it heard that they had moved away, leave with it.
+    """
+    isr = without_strangers(state, partition, before)
     return Leadership(
         NO_LEADER if before.leader == broker_id else before.leader,
         LeaderEpoch(before.leader_epoch + 1),

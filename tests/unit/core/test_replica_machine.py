@@ -446,3 +446,23 @@ def test_at_the_start_every_live_replica_is_told_what_it_hosts(scene: Scene) -> 
     both = "t-1 leader=1 isr=1,2 epoch=0 v0; t-2 leader=1 isr=1,2 epoch=0 v0"
     assert told == [f"1 <- LeaderAndIsr {both}", f"2 <- LeaderAndIsr {both}"]
     assert {s for on in scene.state.replicas_on.values() for s in on.values()} == {ONLINE}
+
+
+@pytest.mark.requirement("R4")
+@pytest.mark.fault("F49")
+@pytest.mark.parametrize(
+    ("isr", "after"),
+    [((2, 4, 1, 3), (2,)), ((2, 4), (2,)), ((4, 1), (4,))],
+)
+def test_strangers_leave_the_isr_with_the_replica_that_dies(
+    scene: Scene, isr: tuple[int, ...], after: tuple[int, ...]
+) -> None:
+    """A leader took them in before it heard that they had moved away; the last member stays."""
+    scene.live(1, 2, 3)
+    leader = 2 if 2 in isr else 4
+    moved = scene.partition("t", 0, (2, 4), leadership=leadership(leader, isr, zk_version=3))
+
+    scene.run(move_replicas(scene.state, {BrokerId(4): [moved]}, ReplicaState.OFFLINE))
+
+    assert moved.leadership is not None
+    assert moved.leadership.isr == after
