@@ -263,6 +263,22 @@ def test_a_list_that_is_announced_again_queues_nothing_twice(scene: Scene) -> No
     assert queued == ["a deletion queued", "b deletion queued", "c deletion queued"]
 
 
+@pytest.mark.requirement("T3", "A4")
+def test_a_topic_that_waits_for_a_reassignment_is_still_led(scene: Scene) -> None:
+    """Without a leader the reassignment would never end, and so neither would the deletion."""
+    scene.live(1, 2)
+    moving = scene.partition(
+        "t", 0, assignment(3, 1, 2, adding=(3,), removing=(2,)), leadership=leadership(1, (1, 2))
+    )
+    delete(scene, "t")
+    scene.memory.lose(1)
+
+    scene.handle(BrokersChanged(0))
+
+    assert scene.state.leader_of(moving) == 2
+    assert moving.state is PartitionState.ONLINE
+
+
 @pytest.mark.fault("F64")
 @pytest.mark.requirement("T3")
 def test_a_topic_under_reassignment_waits_for_its_end(scene: Scene) -> None:
