@@ -22,10 +22,10 @@ from benchmarks.report import per_second, show
 from regent.broker.broker_config import IsrMode
 from regent.sim.character import Character, TopicPlan
 from regent.sim.checkers import all_checkers
-from regent.sim.faults import carry_out
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, Step
 from regent.sim.settled import unsettled
+from regent.sim.steps import carry_out
 from regent.sim.workload import ProducingClient
 from regent.sim.world import World
 

@@ -10,12 +10,12 @@ from regent.model.ids import BrokerId, TopicPartition
 from regent.model.leadership import Leadership
 from regent.sim.character import Character, TopicPlan
 from regent.sim.checkers import all_checkers
-from regent.sim.faults import carry_out
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, Step
 from regent.sim.process import Process
 from regent.sim.run import begin
 from regent.sim.settled import leadership_of, unsettled
+from regent.sim.steps import carry_out
 from regent.sim.world import World
 
 TOPIC = "orders"

@@ -15,12 +15,12 @@ from regent.model.facts import ControllerResigned
 from regent.model.ids import BrokerId, TopicPartition
 from regent.sim.character import Character, TopicPlan
 from regent.sim.checkers import all_checkers
-from regent.sim.faults import carry_out
 from regent.sim.network import ZOOKEEPER
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, Step
 from regent.sim.process import Process
 from regent.sim.run import begin
+from regent.sim.steps import carry_out
 from regent.sim.world import World
 from regent.zookeeper import paths
 from regent.zookeeper.broker_znode import decode_broker

@@ -110,8 +110,8 @@ MUTANTS: Final = (
         "guess-the-version",
         "the version told to the leader is not the one ZooKeeper returned",
         ELECTIONS,
-        "                    after.controller_epoch,\n                    result,\n",
-        "                    after.controller_epoch,\n                    after.zk_version,\n",
+        "written = after.at(result)",
+        "written = after",
         fault="F46",
     ),
     Mutant(

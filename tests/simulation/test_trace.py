@@ -5,9 +5,9 @@ from typing import get_args
 from regent.model.facts import Fact, LeaderElected
 from regent.model.ids import BrokerId, LeaderEpoch, ZkVersion
 from regent.model.states import PartitionState
-from regent.sim.faults import STEPS
 from regent.sim.plan import Step, draw_plan
 from regent.sim.run import run
+from regent.sim.steps import STEPS
 from regent.sim.trace import HEADER, KINDS, WORDS, Line, Trace, describe_step
 
 

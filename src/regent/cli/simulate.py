@@ -25,11 +25,11 @@ from regent.sim.campaign import (
     summarise,
     worst,
 )
-from regent.sim.faults import STEPS
 from regent.sim.network import ZOOKEEPER
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, Step, draw_plan, read_plan, write_plan
 from regent.sim.shrink import shrink as cut_short
+from regent.sim.steps import STEPS
 from regent.sim.trace import Trace, describe_step
 
 #: Where the plans of failed runs go.

@@ -168,14 +168,7 @@ def _write(
             )
             verdicts[proposal] = _verdict(proposal, error, partition)
             continue
-        written = Leadership(
-            wanted.leader,
-            wanted.leader_epoch,
-            wanted.isr,
-            wanted.controller_epoch,
-            result,
-            wanted.recovering,
-        )
+        written = wanted.at(result)
         state.set_leadership(partition, written)
         facts.append(
             IsrAltered(

@@ -131,14 +131,7 @@ def elect_leaders(step: PartitionStep, partitions: Sequence[Partition]) -> Proce
             elif isinstance(result, WriteFailure):
                 step.refuse(partition, ONLINE, f"its state znode was not written: {result.name}")
             else:
-                written = Leadership(
-                    after.leader,
-                    after.leader_epoch,
-                    after.isr,
-                    after.controller_epoch,
-                    result,
-                    after.recovering,
-                )
+                written = after.at(result)
                 _install(step, partition, written, choice, is_new=False)
         yield from step.journal()
         if not waiting:

@@ -50,14 +50,7 @@ def raise_leader_epoch(state: ControllerState, partition: Partition) -> Procedur
         write = LeadershipWrite(partition, wanted)
         (result,) = yield from ask(WriteLeaderships(fence_of(state), (write,)))
         if not isinstance(result, WriteFailure):
-            written = Leadership(
-                read.leader,
-                leader_epoch,
-                isr,
-                state.controller_epoch,
-                result,
-                read.recovering,
-            )
+            written = wanted.at(result)
             state.set_leadership(partition, written)
             yield Journal([_raised(partition, written)])
             return True

@@ -359,9 +359,7 @@ def _shrunk(
 ) -> None:
     partition, wanted = write.partition, write.leadership
     leader, leader_epoch, isr = wanted.leader, wanted.leader_epoch, wanted.isr
-    written = Leadership(
-        leader, leader_epoch, isr, wanted.controller_epoch, zk_version, wanted.recovering
-    )
+    written = wanted.at(zk_version)
     step.state.set_leadership(partition, written)
     step.facts.append(
         IsrShrunk(

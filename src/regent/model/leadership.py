@@ -20,3 +20,14 @@ class Leadership(Struct, frozen=True, gc=False):
     zk_version: ZkVersion
     #: The leader was elected uncleanly and has not said yet that it has recovered.
     recovering: bool = False
+
+    def at(self, zk_version: ZkVersion) -> "Leadership":
+        """The same, written: with the version that ZooKeeper returned, never a guessed one."""
+        return Leadership(
+            self.leader,
+            self.leader_epoch,
+            self.isr,
+            self.controller_epoch,
+            zk_version,
+            self.recovering,
+        )

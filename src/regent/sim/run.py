@@ -13,10 +13,10 @@ from typing import Final
 from msgspec import Struct
 
 from regent.journal.record import Record
-from regent.sim.faults import carry_out
 from regent.sim.observer import Observer, Violation
 from regent.sim.plan import Plan, Step
 from regent.sim.settled import unsettled
+from regent.sim.steps import carry_out
 from regent.sim.workload import ProducingClient
 from regent.sim.world import CoreCrashed, World
 

@@ -1,6 +1,6 @@
 """A simulated cluster: its nodes, its ZooKeeper, its network, and everybody who watches.
 
-The world decides nothing by itself. `faults` does things to it, `workload` uses it, observers see
+The world decides nothing by itself. `steps` does things to it, `workload` uses it, observers see
 what happens, and `run` takes it through its phases.
 """
 
