@@ -1,0 +1,173 @@
+"""Regent's journals as transitions.
+
+Spark's own JSON reader with the journal's schema does the bulk. It can tell that a line is bad but
+not where it stands nor what is wrong with it, so the few files that have bad lines are read a
+second time by `journal_quarantine`, line by line, with the journal's own decoder.
+
+The cluster of a record is the name of the directory that its segment lies in, unless given.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from operator import or_
+from typing import Final
+
+import msgspec
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from regent.journal.record import FIELDS, KINDS, SCHEMA_VERSION
+from regent.model.facts import LoadedPartition
+from regent.model.states import PartitionState, ReplicaState
+from regent.pipeline import schemas
+
+CORRUPT: Final = "_corrupt_record"
+#: What a segment's name looks like; other files in a journal's directory are not its own.
+SEGMENTS: Final = "journal-*.jsonl"
+
+#: Fields whose words are a closed list.
+WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "before": tuple(PartitionState),
+    "after": tuple(PartitionState),
+    "replica_before": tuple(ReplicaState),
+    "replica_after": tuple(ReplicaState),
+}
+
+
+def read_journal(spark: SparkSession, *paths: str, cluster: str | None = None) -> DataFrame:
+    """Transitions of all journals at these paths; files or directories, of any number of clusters.
+
+    Grain: one record. Lines that cannot be used are left out: see `journal_quarantine`.
+    """
+    return read_lines(spark, paths, cluster=cluster).filter("is_good").transform(transitions)
+
+
+def read_lines(
+    spark: SparkSession, paths: Sequence[str], *, cluster: str | None = None
+) -> DataFrame:
+    """Every line of these journals, parsed, with `file`, `cluster` and whether it `is_good`."""
+    with_corrupt = T.StructType(
+        [*schemas.JOURNAL_LINE.fields, T.StructField(CORRUPT, T.StringType())]
+    )
+    lines = (
+        spark.read.schema(with_corrupt)
+        .option("columnNameOfCorruptRecord", CORRUPT)
+        .option("mode", "PERMISSIVE")
+        .option("pathGlobFilter", "*.jsonl*")
+        .json(list(paths))
+    )
+    return lines.select(
+        *schemas.JOURNAL_LINE.fieldNames(),
+        F.col("_metadata.file_path").alias("file"),
+        (F.lit(cluster) if cluster else directory_of(F.col("_metadata.file_path"))).alias(
+            "cluster"
+        ),
+        is_good().alias("is_good"),
+    )
+
+
+def directory_of(path: Column) -> Column:
+    """The name of the directory that a file lies in."""
+    return F.url_decode(F.element_at(F.split(path, "/"), -2))
+
+
+def is_good() -> Column:
+    """Whether a parsed line is a record of a known version and kind, with all that it must have."""
+    kind = F.col("fact.kind")
+    whole = F.col(CORRUPT).isNull() & F.col("v").between(1, SCHEMA_VERSION)
+    envelope = (F.col(name).isNotNull() for name in schemas.JOURNAL_LINE.fieldNames())
+    missing = [
+        F.col(f"fact.{name}").isNull() & kind.isin(kinds)
+        for name, kinds in _kinds_requiring().items()
+    ]
+    strange = [
+        F.col(f"fact.{name}").isNotNull() & ~F.col(f"fact.{name}").isin(list(words))
+        for name, words in WORDS.items()
+    ]
+    complete = ~F.coalesce(reduce(or_, [*missing, *strange]), F.lit(False))
+    known = kind.isin(list(KINDS))
+    return F.coalesce(reduce(lambda a, b: a & b, [whole, *envelope, known, complete]), F.lit(False))
+
+
+def _kinds_requiring() -> dict[str, list[str]]:
+    """For each field, the kinds of fact that cannot do without it."""
+    requiring: dict[str, list[str]] = {name: [] for name in FIELDS}
+    for kind, fact_class in KINDS.items():
+        for field in msgspec.structs.fields(fact_class):
+            if field.required:
+                requiring[field.name].append(kind)
+    return {name: kinds for name, kinds in requiring.items() if kinds}
+
+
+def transitions(lines: DataFrame) -> DataFrame:
+    """Good lines of journals as transitions.
+
+    Grain: one record.
+    """
+    defaults = _defaults()
+    columns = [
+        _with_default(field.name, defaults.get(field.name, {})).alias(
+            schemas.RENAMED.get(field.name, field.name)
+        )
+        for field in FIELDS.values()
+    ]
+    return lines.select(
+        "cluster",
+        F.lit("journal").alias("source"),
+        "controller_epoch",
+        F.col("seq").alias("sequence"),
+        "at_ms",
+        "controller_id",
+        F.col("controller_id").alias("reporter_id"),
+        "cause",
+        F.col("fact.kind").alias("kind"),
+        *columns,
+        F.lit(None).cast(T.IntegerType()).alias("correlation_id"),
+        "file",
+        F.lit(None).cast(T.LongType()).alias("line"),
+    )
+
+
+def _defaults() -> dict[str, dict[object, list[str]]]:
+    """What a record means by leaving a field out: field → value → the kinds where it is so."""
+    defaults: dict[str, dict[object, list[str]]] = {}
+    for kind, fact_class in KINDS.items():
+        for field in msgspec.structs.fields(fact_class):
+            if not field.required and field.default is not None:
+                defaults.setdefault(field.name, {}).setdefault(field.default, []).append(kind)
+    return defaults
+
+
+def _with_default(name: str, defaults: Mapping[object, Iterable[str]]) -> Column:
+    column = F.col(f"fact.{name}")
+    if name == "partitions":
+        return F.transform(column, _loaded_partition)
+    kind = F.col("fact.kind")
+    arms = [F.when(kind.isin(list(kinds)), _literal(value)) for value, kinds in defaults.items()]
+    return F.coalesce(column, *arms) if arms else column
+
+
+def _loaded_partition(loaded: Column) -> Column:
+    """A partition inside a `topic_loaded`, with what its record left out."""
+    defaults = {
+        field.name: field.default
+        for field in msgspec.structs.fields(LoadedPartition)
+        if not field.required and field.default is not None
+    }
+    return F.struct(
+        *(
+            (
+                F.coalesce(loaded[name], _literal(defaults[name]))
+                if name in defaults
+                else loaded[name]
+            ).alias(name)
+            for name in schemas.LOADED_PARTITION.fieldNames()
+        )
+    )
+
+
+def _literal(value: object) -> Column:
+    if value == ():
+        return F.array().cast(T.ArrayType(T.IntegerType()))
+    return F.lit(value)
