@@ -29,6 +29,7 @@ from regent.sim.network import ZOOKEEPER
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, Step, draw_plan, read_plan, write_plan
 from regent.sim.shrink import shrink as cut_short
+from regent.sim.state_change_log import is_merged, log_place
 from regent.sim.steps import STEPS
 from regent.sim.trace import Trace, describe_step
 
@@ -72,6 +73,14 @@ def simulate(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         Path | None,
         typer.Option(metavar="DIR", help="Keep the journals, in DIR/seed-N for each seed."),
     ] = None,
+    state_change_log: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Keep the logs that Kafka brokers would have written, in PATH/seed-N/broker-M; if"
+            " PATH ends in .log, all in this one file, for one run.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
     jobs: Annotated[
         int | None,
@@ -92,15 +101,29 @@ def simulate(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         raise BadInput("a transcript is of one run; choose it with --seed 7")
     if trace and as_json:
         raise BadInput("--trace and --json both want standard output; choose one")
-    _check_journal(journal, chosen)
+    _check_place(journal, chosen, "journals", journal_directory)
+    if state_change_log is not None and is_merged(state_change_log):
+        if len(chosen) != 1:
+            raise BadInput(
+                f"{state_change_log} is one file, for one run; choose it with --seed 7, or name a"
+                " directory"
+            )
+    else:
+        _check_place(state_change_log, chosen, "logs", log_place)
     if isinstance(chosen[0], Plan) or trace:
         plan = chosen[0] if isinstance(chosen[0], Plan) else draw_plan(chosen[0])
-        report, summaries = _run_one(plan, journal, with_trace=trace, is_quiet=as_json)
+        report, summaries = _run_one(
+            plan, journal, state_change_log, with_trace=trace, is_quiet=as_json
+        )
     else:
         numbers = [each for each in chosen if isinstance(each, int)]
         with _progress(len(numbers)) as advance:
             report, summaries = conduct(
-                numbers, jobs=jobs, journal_root=journal, on_progress=advance
+                numbers,
+                jobs=jobs,
+                journal_root=journal,
+                log_root=state_change_log,
+                on_progress=advance,
             )
     if replay is not None:
         report = _reproduced_by_file(report, replay)
@@ -145,7 +168,12 @@ def _checked(plan: Plan, path: Path) -> Plan:
     return plan
 
 
-def _check_journal(root: Path | None, chosen: Sequence[int | Plan]) -> None:
+def _check_place(
+    root: Path | None,
+    chosen: Sequence[int | Plan],
+    what: str,
+    place_of: Callable[[Path, int], Path],
+) -> None:
     """Better now than after an hour of runs."""
     if root is None:
         return
@@ -156,10 +184,10 @@ def _check_journal(root: Path | None, chosen: Sequence[int | Plan]) -> None:
         probe.unlink()
     except OSError as error:
         raise BadInput(
-            f"cannot keep journals in {root}: {error.strerror}; choose a directory to write in"
+            f"cannot keep {what} in {root}: {error.strerror}; choose a directory to write in"
         ) from error
     for each in chosen:
-        directory = journal_directory(root, each.seed if isinstance(each, Plan) else each)
+        directory = place_of(root, each.seed if isinstance(each, Plan) else each)
         if directory.exists():
             raise BadInput(f"{directory} is there already; remove it, or choose another directory")
 
@@ -168,7 +196,7 @@ def _check_journal(root: Path | None, chosen: Sequence[int | Plan]) -> None:
 
 
 def _run_one(
-    plan: Plan, journal: Path | None, *, with_trace: bool, is_quiet: bool
+    plan: Plan, journal: Path | None, log: Path | None, *, with_trace: bool, is_quiet: bool
 ) -> tuple[CampaignReport, list[SeedSummary]]:
     if not is_quiet:
         print_plan(plan, to_stdout())
@@ -177,7 +205,7 @@ def _run_one(
     if with_trace:
         watching.append(transcript)
     began_s = time.perf_counter()
-    summary = summarise(run_plan(plan, watching, journal_root=journal))
+    summary = summarise(run_plan(plan, watching, journal_root=journal, log_root=log))
     wall_s = time.perf_counter() - began_s
     if with_trace:
         print_transcript(transcript.lines, to_stdout())

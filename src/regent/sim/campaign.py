@@ -11,6 +11,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -29,6 +30,7 @@ from regent.sim.checkers import all_checkers
 from regent.sim.observer import Observer
 from regent.sim.plan import Plan, draw_plan
 from regent.sim.run import RunOutcome, Verdict, run
+from regent.sim.state_change_log import StateChangeLogKeeper, log_place
 
 if TYPE_CHECKING:
     from regent.sim.process import Process
@@ -130,12 +132,14 @@ def conduct(
     *,
     jobs: int | None = None,
     journal_root: Path | None = None,
+    log_root: Path | None = None,
     on_progress: Progress = lambda _summary: None,
 ) -> tuple[CampaignReport, list[SeedSummary]]:
     """Run all these seeds; the summaries come in the order of the seeds."""
     began_s = time.perf_counter()
     summaries: list[SeedSummary] = []
-    for summary in _run_all(seeds, min(jobs or os.cpu_count() or 1, len(seeds)), journal_root):
+    work = partial(run_seed, journal_root=journal_root, log_root=log_root)
+    for summary in _run_all(seeds, min(jobs or os.cpu_count() or 1, len(seeds)), work):
         summaries.append(summary)
         on_progress(summary)
     summaries.sort(key=lambda summary: summary.seed)
@@ -143,9 +147,8 @@ def conduct(
 
 
 def _run_all(
-    seeds: Sequence[int], job_count: int, journal_root: Path | None
+    seeds: Sequence[int], job_count: int, work: Callable[[int], SeedSummary]
 ) -> Iterator[SeedSummary]:
-    work = partial(run_seed, journal_root=journal_root)
     if job_count <= 1:
         yield from map(work, seeds)
         return
@@ -159,24 +162,34 @@ def _leave_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def run_seed(seed: int, journal_root: Path | None = None) -> SeedSummary:
+def run_seed(
+    seed: int, journal_root: Path | None = None, log_root: Path | None = None
+) -> SeedSummary:
     """One run with every checker, summed up."""
-    return summarise(run_plan(draw_plan(seed), journal_root=journal_root))
+    return summarise(run_plan(draw_plan(seed), journal_root=journal_root, log_root=log_root))
 
 
 def run_plan(
-    plan: Plan, observers: Iterable[Observer] = (), *, journal_root: Path | None = None
+    plan: Plan,
+    observers: Iterable[Observer] = (),
+    *,
+    journal_root: Path | None = None,
+    log_root: Path | None = None,
 ) -> RunOutcome:
-    """One run with every checker and these observers; its journals are kept if it says where."""
-    # Those who only watch come first: they have seen what a checker then objects to.
-    watching = [*observers, *all_checkers()]
-    if journal_root is None:
-        return _run_caught(plan, watching)
-    keeper = JournalKeeper(journal_directory(journal_root, plan.seed))
-    try:
-        return _run_caught(plan, [keeper, *watching])
-    finally:
-        keeper.close()
+    """One run with every checker and these observers; its journals and logs are kept if told where.
+
+    The logs are those that Kafka would have written.
+    """
+    with ExitStack() as closing:
+        keepers: list[JournalKeeper | StateChangeLogKeeper] = []
+        if journal_root is not None:
+            keepers.append(JournalKeeper(journal_directory(journal_root, plan.seed)))
+            closing.callback(keepers[-1].close)
+        if log_root is not None:
+            keepers.append(StateChangeLogKeeper(log_place(log_root, plan.seed)))
+            closing.callback(keepers[-1].close)
+        # Those who only watch come first: they have seen what a checker then objects to.
+        return _run_caught(plan, [*keepers, *observers, *all_checkers()])
 
 
 def _run_caught(plan: Plan, observers: Sequence[Observer]) -> RunOutcome:

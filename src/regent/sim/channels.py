@@ -53,6 +53,7 @@ class ControllerChannels:
         """Queue a request; one for a broker without a channel is dropped, as Kafka does."""
         channel = self._channels.get(broker_id)
         if channel is not None:
+            self._process.world.request_queued(self._process, broker_id, request)
             channel.put(request)
             self._send_next(channel)
 
@@ -68,6 +69,7 @@ class ControllerChannels:
                 channel.failed()
                 process.after_ms(BACKOFF_MS, lambda: self._send_next(channel))
             elif channel.answered(number) is not None:
+                process.world.request_answered(process, request, answer)
                 process.put(_event(process.now_ms, channel, request, answer))
                 self._send_next(channel)
 

@@ -62,10 +62,20 @@ class Observer:
     def znode_changed(self, world: "World", kind: WatchKind, path: str, writer: int | None) -> None:
         """ZooKeeper carried out a change; `writer` is the broker whose session made it."""
 
+    def request_queued(
+        self, process: "Process", broker_id: BrokerId, request: ControlRequest
+    ) -> None:
+        """A controller decided to send a request, and put it behind those that wait."""
+
     def request_sent(
         self, process: "Process", broker_id: BrokerId, number: int, request: ControlRequest
     ) -> None:
         """A controller's channel put a request on the wire, for the first time or again."""
+
+    def request_answered(
+        self, process: "Process", request: ControlRequest, answer: ControlAnswer
+    ) -> None:
+        """A broker's answer came back to the controller that asked."""
 
     def control_answered(
         self, process: "Process", request: ControlRequest, answer: ControlAnswer

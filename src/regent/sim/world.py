@@ -193,6 +193,13 @@ class World:
         for observer in self._observers["event_handled"]:
             observer.event_handled(process)
 
+    def request_queued(
+        self, process: Process, broker_id: BrokerId, request: ControlRequest
+    ) -> None:
+        """A controller put a request into a broker's channel."""
+        for observer in self._observers["request_queued"]:
+            observer.request_queued(process, broker_id, request)
+
     def request_sent(
         self, process: Process, broker_id: BrokerId, number: int, request: ControlRequest
     ) -> None:
@@ -200,6 +207,13 @@ class World:
         self.counts["control_requests"] += 1
         for observer in self._observers["request_sent"]:
             observer.request_sent(process, broker_id, number, request)
+
+    def request_answered(
+        self, process: Process, request: ControlRequest, answer: ControlAnswer
+    ) -> None:
+        """An answer came back in time."""
+        for observer in self._observers["request_answered"]:
+            observer.request_answered(process, request, answer)
 
     def control_answered(
         self, process: Process, request: ControlRequest, answer: ControlAnswer
