@@ -187,6 +187,23 @@ VIOLATIONS: Final = table(
     ("evidence", EVIDENCE),
 )
 
+#: Grain: something that a stream found worth waking somebody for. `state` is raised or over.
+ALERTS: Final = table(
+    ("rule", STRING),
+    ("state", STRING),
+    ("severity", STRING),
+    ("cluster", STRING),
+    ("topic", STRING),
+    ("partition", INT),
+    ("broker_id", INT),
+    ("controller_id", INT),
+    ("controller_epoch", INT),
+    ("sequence", LONG),
+    ("at_ms", LONG),
+    ("detail", STRING),
+    ("evidence", EVIDENCE),
+)
+
 #: Grain: (cluster, kind, topic, partition, start_epoch, start_sequence): a longest stretch of time
 #: in which a partition was `offline`, `leaderless` or `under_min_isr`.
 OUTAGES: Final = table(
@@ -206,7 +223,8 @@ OUTAGES: Final = table(
 )
 
 #: Grain: (cluster, scope, topic, partition, broker_id); scope is partition, topic, broker or
-#: cluster, and what does not apply to it is null. Times are summed over partitions.
+#: cluster, and what does not apply to it is null. Times are summed over partitions; a broker's are
+#: the partitions assigned to it, while they are.
 AVAILABILITY: Final = table(
     ("cluster", STRING),
     ("scope", STRING),
@@ -241,7 +259,10 @@ ELECTIONS: Final = table(
     ("leader", INT),
     ("leader_epoch", INT),
     ("isr", BROKERS),
-    ("failed_ms", LONG),  # since when nobody had led it; null when somebody did until now
+    # Since when it had been without the leader that it once had; null when somebody led it until
+    # now, and for its first election. When a controller found it so as it took office (the stretch
+    # begins with `partitions_started`), since that controller was elected.
+    ("failed_ms", LONG),
     ("latency_ms", LONG),
     ("cause", STRING),
     ("file", STRING),
@@ -262,30 +283,37 @@ ELECTION_LATENCY: Final = table(
 )
 
 #: Grain: (cluster, controller_epoch, controller_id): a controller's time in office, and the
-#: anatomy of its failover.
+#: anatomy of its failover. What a node writes before its first reign (epoch 0) is in none.
 CONTROLLER_REIGNS: Final = table(
     ("cluster", STRING),
     ("controller_epoch", INT),
     ("controller_id", INT),
     ("elected_ms", LONG),
-    ("loaded_ms", LONG),  # the last topic that it found when it took office
-    ("replicas_started_ms", LONG),
+    # The last topic that it found as it took office: before the first `partitions_started` or
+    # `request_sent`, or at all when it got no further.
+    ("loaded_ms", LONG),
+    ("replicas_started_ms", LONG),  # those of the last topic
     ("partitions_started_ms", LONG),
     ("first_request_ms", LONG),
     ("last_record_ms", LONG),
     ("resigned_ms", LONG),  # null when it died in office, or still is
     ("resigned_because", STRING),
-    ("end_ms", LONG),  # resigned, or its successor elected; null for the last one in office
-    ("interregnum_ms", LONG),  # since the reign before it ended; null for the first
+    # When it resigned or its successor was elected, whichever is earlier; null for the last one in
+    # office.
+    ("end_ms", LONG),
+    # Since the reign before it ended; null for the first, and after one that died in office, as
+    # nobody wrote down when.
+    ("interregnum_ms", LONG),
     ("records", LONG),
-    ("records_lost", LONG),  # gaps in the sequence numbers
-    ("topics_loaded", LONG),
+    ("records_lost", LONG),  # gaps between its first and its last sequence number; null in logs
+    ("topics_loaded", LONG),  # as it took office
     ("partitions_loaded", LONG),
     ("elections", LONG),
     ("requests", LONG),
 )
 
-#: Grain: (cluster, broker_id, topic, partition): how often a replica left and joined an ISR.
+#: Grain: (cluster, broker_id, topic, partition): how often a replica left and joined an ISR. No row
+#: for one that was always in it. The first ISR of a partition was joined by nobody.
 ISR_CHURN: Final = table(
     ("cluster", STRING),
     ("broker_id", INT),
@@ -303,14 +331,17 @@ BROKER_LIVES: Final = table(
     ("broker_id", INT),
     ("broker_epoch", LONG),
     ("rack", STRING),
-    ("up_ms", LONG),
-    ("down_ms", LONG),  # null while it lives
+    ("up_ms", LONG),  # first seen alive; null when only its end was seen
+    # Seen to go, or not found by the next controller, or replaced by its next life; null while it
+    # lives.
+    ("down_ms", LONG),
     ("bounced", BOOLEAN),  # whether the next life was there before anybody noticed
-    ("lived_ms", LONG),
+    ("lived_ms", LONG),  # null while it lives
     ("was_away_ms", LONG),  # since its life before; null for the first
 )
 
-#: Grain: (cluster, broker_id, start_ms): a time in which a broker died again and again.
+#: Grain: (cluster, broker_id, start_ms): a time in which a broker died again and again, from the
+#: first of these deaths to the last.
 BROKER_FLAPPING: Final = table(
     ("cluster", STRING),
     ("broker_id", INT),
@@ -319,7 +350,9 @@ BROKER_FLAPPING: Final = table(
     ("deaths", LONG),
 )
 
-#: Grain: (cluster, at_ms, broker_id), at evenly spaced times.
+#: Grain: (cluster, at_ms, broker_id), at evenly spaced times: the ends of equal parts of the
+#: cluster's history. For brokers that were alive then, or held a replica. Shares and Gini are null
+#: while there is nothing to share.
 BALANCE: Final = table(
     ("cluster", STRING),
     ("at_ms", LONG),
@@ -342,14 +375,16 @@ REASSIGNMENTS: Final = table(
     ("start_sequence", LONG),
     ("start_ms", LONG),
     ("end_ms", LONG),  # null while it lasts
-    ("outcome", STRING),  # finished, cancelled or running
+    # finished; cancelled (the target became the origin again); replaced (by another target);
+    # abandoned (the topic went); or running
+    ("outcome", STRING),
     ("replicas_before", BROKERS),
-    ("replicas_after", BROKERS),
+    ("replicas_after", BROKERS),  # the target, reached or not
     ("added", BROKERS),
     ("removed", BROKERS),
     ("duration_ms", LONG),
-    ("longest_pause_ms", LONG),  # between two signs of progress
-    ("is_stalled", BOOLEAN),
+    ("longest_pause_ms", LONG),  # between two signs of progress, or since the last
+    ("is_stalled", BOOLEAN),  # whether that was too long, be it over or not
 )
 
 #: Grain: (cluster, topic, start_epoch, start_sequence).
@@ -365,7 +400,7 @@ DELETIONS: Final = table(
     ("obstacles", LONG),  # times that it was found ineligible
     ("reasons", T.ArrayType(STRING)),
     ("retries", LONG),
-    ("is_stalled", BOOLEAN),
+    ("is_stalled", BOOLEAN),  # whether it ever stood still for too long
 )
 
 #: Grain: (cluster, controller_epoch, controller_id, broker_id, api).
@@ -382,6 +417,19 @@ CHANNEL_LAG: Final = table(
     ("p50_ms", LONG),
     ("p99_ms", LONG),
     ("max_ms", LONG),
+)
+
+#: Grain: (cluster, reporter_id): how far a node's clock is ahead of that of the reference, the node
+#: that sent most requests. Exact as far as the bounds say and no further.
+CLOCK_OFFSETS: Final = table(
+    ("cluster", STRING),
+    ("reporter_id", INT),
+    ("reference_id", INT),
+    ("offset_ms", DOUBLE),  # the middle of the bounds; null when one is missing
+    ("low_ms", LONG),  # at least this; null when no answer was seen
+    ("high_ms", LONG),  # at most this; null when no request was seen to leave
+    ("pairs", LONG),  # exchanges that were used
+    ("is_consistent", BOOLEAN),  # false when no one offset fits all of them: the clock was set
 )
 
 #: Grain: (cluster, incident_id): findings that belong together in time and by cause.
@@ -429,6 +477,16 @@ LOADS: Final = table(
     ("size_bytes", LONG),
 )
 
+#: Grain: (topic, partition): what a partition carries, over all that was measured.
+PARTITION_LOADS: Final = table(
+    ("topic", STRING),
+    ("partition", INT),
+    ("bytes_in_per_s", DOUBLE),  # means; null: never measured
+    ("bytes_out_per_s", DOUBLE),
+    ("records_in_per_s", DOUBLE),
+    ("size_bytes", LONG),  # the last
+)
+
 #: Grain: (scope, a, b): what would be lost with a broker, a rack, or a pair of brokers.
 BLAST_RADIUS: Final = table(
     ("scope", STRING),  # broker, rack or pair
@@ -436,4 +494,23 @@ BLAST_RADIUS: Final = table(
     ("b", STRING),  # null but for pairs
     ("offline", LONG),
     ("under_min_isr", LONG),  # still led, and newly refusing acks=all
+)
+
+#: Grain: (topic): what a topic would lose with given brokers; topics that lose nothing are absent.
+BLAST_TOPICS: Final = table(
+    ("topic", STRING),
+    ("partitions", LONG),  # that somebody leads now
+    ("offline", LONG),
+    ("under_min_isr", LONG),
+)
+
+#: Grain: (topic, partition): all that the solver of plans needs to know of a partition.
+PLAN_INPUTS: Final = table(
+    ("topic", STRING),
+    ("partition", INT),
+    ("replicas", BROKERS),
+    ("in_sync", T.ArrayType(BOOLEAN)),  # of each replica
+    ("size_bytes", DOUBLE),  # null: not measured
+    ("bytes_in_per_s", DOUBLE),
+    ("bytes_out_per_s", DOUBLE),
 )
