@@ -37,8 +37,13 @@ from regent.model.leadership import Leadership
 Answerer = Callable[[Ask[Any]], Any]
 
 
-def capture(answer: Answerer) -> tuple[Snapshot, tuple[str, ...]]:
-    """The cluster as it is now, and what had to be left out."""
+def capture(
+    answer: Answerer, *, at_ms: int | None = None, cluster: str | None = None
+) -> tuple[Snapshot, tuple[str, ...]]:
+    """The cluster as it is now, and what had to be left out.
+
+    What time it is and what the cluster is called only the caller can tell.
+    """
     left_out: list[str] = []
     brokers = _readable(answer(ReadBrokers()), left_out)
     names = answer(ListTopics())
@@ -60,6 +65,8 @@ def capture(answer: Answerer) -> tuple[Snapshot, tuple[str, ...]]:
             for name, read in topics.items()
         ),
         defaults.get("defaults", {}),
+        at_ms,
+        cluster,
     )
     return snapshot, tuple(left_out)
 

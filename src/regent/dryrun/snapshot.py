@@ -89,6 +89,10 @@ class Snapshot(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     topics: tuple[SnapshotTopic, ...]
     #: The dynamic defaults of all brokers.
     broker_defaults: dict[str, str] = {}
+    #: When it was taken, in milliseconds since 1970; None: the file does not say.
+    at_ms: Whole | None = None
+    #: Which cluster it is of; None: the file does not say.
+    cluster: Name | None = None
 
     def partition_count(self) -> int:
         """Over all topics."""
@@ -144,8 +148,10 @@ def read_snapshot(path: Path) -> Snapshot:
 
 def encode_snapshot(snapshot: Snapshot) -> bytes:
     """JSON with one topic on a line, so that two snapshots can be compared with common tools."""
+    optional = {"cluster": snapshot.cluster, "at_ms": snapshot.at_ms}
     head = {
         "version": snapshot.version,
+        **{key: value for key, value in optional.items() if value is not None},
         "brokers": snapshot.brokers,
         "broker_defaults": snapshot.broker_defaults,
     }

@@ -1,0 +1,194 @@
+"""What would be lost with a broker, a rack, or two brokers at once.
+
+A partition goes *offline* with its last live member of the ISR, and comes to be *under min ISR*
+when it still has a leader and fewer members than `min.insync.replicas`. Only what the failure
+itself brings about is counted: a partition that is offline or under min ISR already is not.
+
+There are as many pairs as brokers squared, but few of them share a partition. Losing two brokers
+costs what losing each of them costs, but for the partitions that both are in sync with; so only
+those pairs are looked at, for the difference, and the rest is a sum.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+FIGURES: Final = ("offline", "under_min_isr")
+
+
+def blast_radius(layout: DataFrame, brokers: DataFrame) -> DataFrame:
+    """How many partitions each broker, rack and pair of brokers would take along.
+
+    Grain: (scope, a, b). Every broker, every rack and every pair is there, also with nothing to
+    lose; `a` is the smaller id of a pair.
+    """
+    partitions = in_sync_and_alive(layout, brokers)
+    of_brokers = per_pair(partitions).unionByName(all_pairs(brokers))
+    of_racks = per_rack(partitions, brokers).unionByName(all_racks(brokers))
+    pairs = of_brokers.groupBy("a", "b").agg(*_sums()).transform(with_losses_of_each)
+    is_pair = F.col("a") != F.col("b")
+    return (
+        pairs.select(
+            F.when(is_pair, "pair").otherwise("broker").alias("scope"),
+            F.col("a").cast("string").alias("a"),
+            F.when(is_pair, F.col("b").cast("string")).alias("b"),
+            *FIGURES,
+        )
+        .unionByName(
+            of_racks.groupBy("rack")
+            .agg(*_sums())
+            .select(
+                F.lit("rack").alias("scope"),
+                F.col("rack").alias("a"),
+                F.lit(None).cast("string").alias("b"),
+                *FIGURES,
+            )
+        )
+        .select("scope", "a", "b", *FIGURES)
+    )
+
+
+def blast_topics(layout: DataFrame, brokers: DataFrame, lost: Sequence[int]) -> DataFrame:
+    """What each topic would lose with all of these brokers at once.
+
+    Grain: (topic). Topics that would lose nothing are not there.
+    """
+    gone = F.size(F.array_intersect("members", F.array(*map(F.lit, lost)).cast("array<int>")))
+    hit = in_sync_and_alive(layout, brokers).select("topic", *_losses(gone))
+    return (
+        hit.groupBy("topic")
+        .agg(F.count("*").alias("partitions"), *_sums())
+        .filter((F.col("offline") > 0) | (F.col("under_min_isr") > 0))
+        .select("topic", "partitions", *FIGURES)
+    )
+
+
+def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
+    """The live members of each partition's ISR, and how many they are.
+
+    Grain: (topic, partition), without the partitions that have no such member: they are offline.
+    """
+    dead = brokers.filter(~F.col("is_live")).agg(F.collect_set("broker_id").alias("dead"))
+    members = F.array_except("isr", "dead")
+    return (
+        layout.crossJoin(F.broadcast(dead))
+        .select(
+            "topic",
+            "partition",
+            F.coalesce("min_isr", F.lit(1)).alias("min_isr"),
+            members.alias("members"),
+            F.size(members).alias("in_sync"),
+        )
+        .filter(F.col("in_sync") > 0)
+    )
+
+
+# --- brokers and pairs of them ----------------------------------------------------------------
+
+
+def per_pair(partitions: DataFrame) -> DataFrame:
+    """What each partition would lose with each of its members, and with each two of them.
+
+    A broker is paired with itself. The row of two holds only by how much losing both differs from
+    losing one and losing the other.
+    """
+    offline_by_one, under_by_one = _losses(F.lit(1))
+    offline_by_two, under_by_two = _losses(F.lit(2))
+    is_one = F.col("a") == F.col("b")
+    return (
+        partitions.select(
+            "members",
+            offline_by_one.alias("offline_by_one"),
+            under_by_one.alias("under_by_one"),
+            (offline_by_two - 2 * offline_by_one).alias("offline_by_two"),
+            (under_by_two - 2 * under_by_one).alias("under_by_two"),
+        )
+        .filter("offline_by_one + under_by_one != 0 OR offline_by_two != 0 OR under_by_two != 0")
+        .withColumn("a", F.explode("members"))
+        .withColumn("b", F.explode("members"))
+        .filter(F.col("a") <= F.col("b"))
+        .select(
+            "a",
+            "b",
+            F.when(is_one, F.col("offline_by_one"))
+            .otherwise(F.col("offline_by_two"))
+            .alias("offline"),
+            F.when(is_one, F.col("under_by_one"))
+            .otherwise(F.col("under_by_two"))
+            .alias("under_min_isr"),
+        )
+    )
+
+
+def all_pairs(brokers: DataFrame) -> DataFrame:
+    """Every broker with itself and with each later one, and nothing to lose yet."""
+    a, b = brokers.select(F.col("broker_id").alias("a")), F.col("broker_id").alias("b")
+    return (
+        a.crossJoin(F.broadcast(brokers.select(b)))
+        .filter(F.col("a") <= F.col("b"))
+        .select("a", "b", *_nothing())
+    )
+
+
+def with_losses_of_each(pairs: DataFrame) -> DataFrame:
+    """Add to each pair what either of its brokers would cost alone."""
+    is_one = F.col("a") == F.col("b")
+    all_with = Window.partitionBy("member").rowsBetween(
+        Window.unboundedPreceding, Window.unboundedFollowing
+    )
+    alone = {f"{name}_alone": F.max(F.when(is_one, F.col(name))).over(all_with) for name in FIGURES}
+    return (
+        pairs.withColumn("member", F.explode(F.array_distinct(F.array("a", "b"))))
+        .withColumns(alone)
+        .groupBy("a", "b")
+        .agg(
+            *(
+                F.when(is_one, F.max(name))
+                .otherwise(F.max(name) + F.sum(f"{name}_alone"))
+                .alias(name)
+                for name in FIGURES
+            )
+        )
+    )
+
+
+# --- racks ------------------------------------------------------------------------------------
+
+
+def per_rack(partitions: DataFrame, brokers: DataFrame) -> DataFrame:
+    """What each partition would lose with each rack that has a member of it."""
+    racks = brokers.filter(F.col("rack").isNotNull()).select("broker_id", "rack")
+    return (
+        partitions.withColumn("broker_id", F.explode("members"))
+        .join(F.broadcast(racks), on="broker_id", how="inner")
+        .groupBy("topic", "partition", "rack", "in_sync", "min_isr")
+        .agg(F.count("*").alias("gone"))
+        .select("rack", *_losses(F.col("gone")))
+    )
+
+
+def all_racks(brokers: DataFrame) -> DataFrame:
+    """Every rack, and nothing to lose yet."""
+    return brokers.filter(F.col("rack").isNotNull()).select("rack", *_nothing())
+
+
+# --- a partition's loss -----------------------------------------------------------------------
+
+
+def _losses(gone: Column) -> tuple[Column, Column]:
+    """Whether a partition goes offline, or under min ISR, without so many of its members."""
+    in_sync, min_isr = F.col("in_sync"), F.col("min_isr")
+    left = in_sync - gone
+    offline = (gone > 0) & (left <= 0)
+    under = (gone > 0) & (in_sync >= min_isr) & (left > 0) & (left < min_isr)
+    return offline.cast("int").alias("offline"), under.cast("int").alias("under_min_isr")
+
+
+def _nothing() -> tuple[Column, ...]:
+    return tuple(F.lit(0).alias(name) for name in FIGURES)
+
+
+def _sums() -> tuple[Column, ...]:
+    return tuple(F.sum(name).alias(name) for name in FIGURES)
