@@ -25,7 +25,8 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: setup  ## watch a small cluster lose and regain its leaders
-	$(REGENT) demo
+	@rm -rf build/demo
+	$(REGENT) demo --out build/demo
 
 test: setup  ## run all tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal
@@ -61,6 +62,7 @@ mutants: setup  ## break the code in known ways and see a test fail, result in b
 
 docs: setup  ## rewrite the generated documents
 	$(PYTHON) -m regent.journal.document > docs/journal.md
+	$(PYTHON) -m regent.pipeline.audit.document > docs/audit.md
 	$(PYTHON) -m tests.museum > docs/museum.md
 	$(PYTHON) -m regent.documents.state_machines > docs/state-machines.md
 

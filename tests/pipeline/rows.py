@@ -35,12 +35,14 @@ def record(  # noqa: PLR0913 - an envelope has six parts, and most tests name on
 def transitions_of(spark: SparkSession, *records: Record, cluster: str = "c") -> DataFrame:
     """What the journal source would make of these records."""
     lines = [
-        {**msgspec.json.decode(encode(each)), "cluster": cluster, "file": FILE} for each in records
+        {**msgspec.json.decode(encode(each)), "cluster": cluster, "file": FILE, "line": None}
+        for each in records
     ]
     schema = schemas.table(
         *((field.name, field.dataType) for field in schemas.JOURNAL_LINE.fields),
         ("cluster", schemas.STRING),
         ("file", schemas.STRING),
+        ("line", schemas.LONG),
     )
     # Cut off from how it was made, as a table on disk is: plans stay small and tests quick.
     return transitions(spark.createDataFrame(lines, schema)).localCheckpoint()

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import wrap
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 from msgspec import Struct
@@ -17,8 +17,11 @@ from rich.console import Console
 from rich.text import Text
 
 from regent.broker.broker_config import IsrMode
+from regent.cli.pipeline import run as run_pipeline
+from regent.cli.pipeline_report import report
 from regent.cli.printing import STYLES, VERSION, stdout
 from regent.core.state import ControllerState
+from regent.errors import BadInput
 from regent.journal.reader import read
 from regent.journal.replay import ReplayedState, replay
 from regent.sim.campaign import SeedSummary, journal_directory, run_plan, summarise
@@ -132,22 +135,47 @@ PLAN: Final = Plan(
 )
 
 
-def demo() -> None:
+def demo(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the journal here, and have Spark make tables and a report of it.",
+        ),
+    ] = None,
+) -> None:
     """Watch a small cluster lose its controller and a broker, and lose nothing else."""
+    if out is not None and out.exists() and any(out.iterdir()):
+        raise BadInput(f"{out} is not empty; remove it, or give --out another directory")
     console = stdout()
     console.print(f"regent {VERSION}: three simulated brokers, the real controller")
     began_s = time.perf_counter()
     transcript, ending = Trace(), Ending()
     with TemporaryDirectory() as scratch:
-        outcome = run_plan(PLAN, [transcript, ending], journal_root=Path(scratch))
+        journals = Path(scratch) if out is None else out / "journal"
+        outcome = run_plan(PLAN, [transcript, ending], journal_root=journals)
         if ending.controller is not None:
-            records = read([journal_directory(Path(scratch), SEED)])
+            records = read([journal_directory(journals, SEED)])
             ending.compare(replay(records))
     _tell(transcript.lines, console)
     summary = summarise(outcome)
     _sum_up(summary, ending, time.perf_counter() - began_s, console)
     if summary.verdict or ending.lost or ending.differences:
         raise typer.Exit(int(summary.verdict) or 2)
+    if out is not None:
+        _report(out, console)
+
+
+def _report(out: Path, console: Console) -> None:
+    """What the pipeline makes of the journal, by the very commands that a person would type."""
+    journal, tables, page = out / "journal" / "demo", out / "tables", out / "report.html"
+    journal_directory(out / "journal", SEED).rename(journal)
+    console.print()
+    console.print(_rule("What the journal tells"), style="bold")
+    console.print(f"$ regent pipeline run --journal {journal} --out {tables} --min-isr 2\n")
+    run_pipeline(out=tables, journal=[str(journal)], min_isr=2)
+    console.print(f"\n$ regent pipeline report --tables {tables} --html {page}\n")
+    report(tables=tables, html=page)
 
 
 # --- telling --------------------------------------------------------------------------------

@@ -6,7 +6,11 @@ from typing import Annotated, Final
 
 import typer
 
+from regent.cli.blast_radius import blast_radius
 from regent.cli.demo import demo
+from regent.cli.pipeline import app as pipeline
+from regent.cli.pipeline_report import report
+from regent.cli.plan import app as plan
 from regent.cli.printing import VERSION
 from regent.cli.simulate import simulate
 from regent.cli.snapshot import snapshot
@@ -57,6 +61,10 @@ app.command()(demo)
 app.command()(simulate)
 app.command()(snapshot)
 app.command()(what_if)
+app.command()(blast_radius)
+pipeline.command()(report)
+app.add_typer(pipeline)
+app.add_typer(plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -101,7 +101,7 @@ def _take(world: World) -> tuple[Snapshot, tuple[str, ...]]:
     def answer(ask: Ask[Any]) -> Any:
         return run_exchange(session, perform(ask))
 
-    return capture(answer)
+    return capture(answer, at_ms=world.schedule.now_ms, cluster=f"seed-{world.plan.seed}")
 
 
 def _spread(taken: Snapshot, racks: str) -> Snapshot:

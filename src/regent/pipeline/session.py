@@ -5,15 +5,31 @@ light profile does without the optimising compiler and without generated code, w
 big input that would cost far more than it saves.
 """
 
+import logging
+import os
 import shutil
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
-from typing import Final
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, Final
+from urllib.parse import urlparse
+from zipfile import ZipFile
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from regent.errors import BadInput
 
 LOCAL: Final = "local[*]"
+MASTER_TIMEOUT_S: Final = 5
+#: Below this much input, starting up costs more than the work.
+LIGHT_BYTES: Final = 64 * 1024 * 1024
+LOGGING: Final = Path(__file__).with_name("log4j2.properties")
 
 #: For every run: times in UTC, nothing on the terminal, tables small on disk.
 COMMON: Final = {
@@ -21,7 +37,8 @@ COMMON: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.parquet.compression.codec": "zstd",
-    "spark.log.level": "ERROR",
+    # What follows from a filter with many clauses is not worth deriving: it can take for ever.
+    "spark.sql.constraintPropagation.enabled": "false",
 }
 
 
@@ -35,16 +52,20 @@ class Profile(StrEnum):
 # fmt: off
 PROFILES: Final = {
     Profile.LIGHT: {
-        "spark.driver.extraJavaOptions":     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.driver.memory":               "1g",
-        "spark.sql.shuffle.partitions":      "1",
-        "spark.sql.codegen.wholeStage":      "false",
-        "spark.sql.codegen.factoryMode":     "NO_CODEGEN",
+        "spark.driver.memory":           "1g",
+        "spark.sql.shuffle.partitions":  "1",
+        "spark.sql.adaptive.enabled":    "false",
+        "spark.sql.codegen.wholeStage":  "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     },
     Profile.FULL: {
-        "spark.driver.memory":               "4g",
-        "spark.sql.shuffle.partitions":      "32",
+        "spark.driver.memory":           "4g",
+        "spark.sql.shuffle.partitions":  "32",
     },
+}
+JAVA_OPTIONS: Final = {
+    Profile.LIGHT: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    Profile.FULL:  "",
 }
 # fmt: on
 
@@ -53,12 +74,93 @@ def open_session(
     master: str = LOCAL, profile: Profile = Profile.FULL, name: str = "regent"
 ) -> SparkSession:
     """A session on this master, or the one that this process has already."""
-    if shutil.which("java") is None:
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise BadInput(
             "Spark needs Java, and there is no `java` on the PATH; install Java 17, for example"
             " with `apt-get install openjdk-17-jre-headless`"
         )
-    builder = SparkSession.builder.appName(name).master(master)
+    if master.startswith("local"):
+        # The Python that runs this has all that the readers need; the one on the PATH may not.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    else:
+        _knock(master)
+    java_options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} {JAVA_OPTIONS[profile]}"
+    builder = (
+        SparkSession.builder.appName(name)
+        .master(master)
+        .config("spark.driver.extraJavaOptions", java_options)
+    )
     for key, value in {**COMMON, **PROFILES[profile]}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    # Told by the exception that follows it; pyspark would print it as JSON as well.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    with TemporaryFile() as said_by_java:
+        try:
+            with _stderr_into(said_by_java):
+                session = builder.getOrCreate()
+        except (PySparkException, Py4JError, RuntimeError) as error:
+            said_by_java.seek(0)
+            said = said_by_java.read().decode(errors="replace")
+            raise BadInput(
+                f"Spark did not start on --master {master}: {_reason(error, said)}"
+            ) from error
+    if not master.startswith("local"):
+        ship(session)
+    return session
+
+
+@contextmanager
+def session_for(input_bytes: int, master: str = LOCAL) -> Iterator[SparkSession]:
+    """A session for as long as it is used, as light as the input allows."""
+    session = open_session(master, Profile.LIGHT if input_bytes < LIGHT_BYTES else Profile.FULL)
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def ship(session: SparkSession) -> None:
+    """Give the executors of a cluster this package; what it depends on they must have."""
+    package = Path(__file__).parents[1]
+    with TemporaryDirectory() as scratch:
+        archive = Path(scratch, "regent.zip")
+        with ZipFile(archive, "w") as bundle:
+            for file in sorted(package.rglob("*")):
+                if file.suffix in {".py", ".properties"}:
+                    bundle.write(file, file.relative_to(package.parent))
+        session.addArtifacts(str(archive), pyfile=True)
+
+
+@contextmanager
+def _stderr_into(file: IO[bytes]) -> Iterator[None]:
+    """Java inherits this for life: what it has to say to a terminal is for nobody."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    try:
+        os.dup2(file.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _reason(error: Exception, said_by_java: str) -> str:
+    """The line that tells most: Spark's own, else the last of Java's, else Python's."""
+    lines = [line.strip() for line in (*str(error).splitlines(), *said_by_java.splitlines())]
+    telling = [line for line in lines if "SparkException" in line or "Error" in line]
+    return (telling or [line for line in lines if line] or ["no reason was given"])[0]
+
+
+def _knock(master: str) -> None:
+    """Ask once whether anybody is there: Spark itself asks for minutes."""
+    address = urlparse(master)
+    if address.scheme != "spark":
+        return
+    try:
+        host, port = address.hostname or "", address.port or 7077
+        with socket.create_connection((host, port), timeout=MASTER_TIMEOUT_S):
+            return
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"no Spark master answers at {master} ({error}); start one, or use --master local[*]"
+        ) from error

@@ -73,26 +73,9 @@ def _named_steps(transitions: DataFrame) -> DataFrame:
 
 
 def _topic_steps(transitions: DataFrame) -> DataFrame:
-    """From the records about whole topics.
-
-    Those that follow a load are joined to it, one row per topic, before anything is exploded.
-    """
-    whole = transitions.filter(F.col("kind").isin(LOADED, STARTED, FORGOTTEN))
-    loads = whole.filter(F.col("kind") == LOADED)
-    later = whole.filter(F.col("kind") != LOADED).join(
-        loads.select(
-            "cluster",
-            "controller_epoch",
-            "controller_id",
-            "topic",
-            F.col("sequence").alias("loaded_sequence"),
-            F.col("partitions").alias("members"),
-        ),
-        on=["cluster", "controller_epoch", "controller_id", "topic"],
-        how="inner",
-    )
-    later = later.filter(F.col("loaded_sequence") < F.col("sequence")).drop("loaded_sequence")
-    steps = loads.withColumn("members", F.col("partitions")).unionByName(later)
+    """From the records about whole topics."""
+    loads = transitions.filter(F.col("kind") == LOADED).withColumn("members", F.col("partitions"))
+    steps = loads.unionByName(after_loading(transitions, STARTED, FORGOTTEN))
     partition = F.col("one.partition")
     kind = F.col("kind")
     state = (
@@ -112,6 +95,26 @@ def _topic_steps(transitions: DataFrame) -> DataFrame:
         F.when(kind == LOADED, _leadership("one.")).alias("leadership"),
         F.when(kind == LOADED, _assignment("one.")).alias("assignment"),
         F.lit(False).alias("unclean"),
+    )
+
+
+def after_loading(transitions: DataFrame, *kinds: str) -> DataFrame:
+    """Records of these kinds with the partitions that their topic had been loaded with.
+
+    Grain: one record and one load of its topic that came before it in the same reign. They are
+    joined per topic, before anything is exploded; the partitions are in `members`.
+    """
+    reign_and_topic = ["cluster", "controller_epoch", "controller_id", "topic"]
+    loads = transitions.filter(F.col("kind") == LOADED).select(
+        *reign_and_topic,
+        F.col("sequence").alias("loaded_sequence"),
+        F.col("partitions").alias("members"),
+    )
+    return (
+        transitions.filter(F.col("kind").isin(*kinds))
+        .join(loads, on=reign_and_topic, how="inner")
+        .filter(F.col("loaded_sequence") < F.col("sequence"))
+        .drop("loaded_sequence")
     )
 
 

@@ -1,9 +1,5 @@
 """What every partition was, and from when to when.
 
-Gaps and islands: what a record leaves unsaid is carried forward, steps that change nothing are
-dropped, and each interval ends where the next begins. The order is that of the journal, so what a
-deposed controller still wrote comes before all that its successor did, whatever their clocks say.
-
 A new controller starts from nothing and loads everything, which changes nothing here unless what
 it finds is different. What it does not find any more is gone: a partition that the next controller
 with a started partition machine did not load ended when that controller took office.
@@ -11,10 +7,11 @@ with a started partition machine did not load ended when that controller took of
 
 from typing import Final
 
-from pyspark.sql import DataFrame, Window, WindowSpec
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from regent.model.states import PartitionState
+from regent.pipeline.islands import islands
 from regent.pipeline.schemas import ASSIGNMENT, LEADERSHIP
 from regent.pipeline.steps import LOADED, POSITION, STARTED, partition_steps
 
@@ -29,9 +26,7 @@ def timelines(transitions: DataFrame) -> DataFrame:
     """
     steps = partition_steps(transitions).unionByName(vanished_partitions(transitions))
     return (
-        steps.transform(with_last_said)
-        .transform(only_changes)
-        .transform(with_end)
+        steps.transform(islands, key=PARTITION, said=("state", "leadership", "assignment"))
         .filter(~F.col("state").eqNullSafe(PartitionState.NON_EXISTENT))
         .select(
             *PARTITION,
@@ -54,40 +49,6 @@ def timelines(transitions: DataFrame) -> DataFrame:
             "file",
             "line",
         )
-    )
-
-
-def with_last_said(steps: DataFrame) -> DataFrame:
-    """Carry state, leadership and assignment forward from the last step that said them."""
-    until_here = life_of_partition().rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    said = {
-        name: F.last(name, ignorenulls=True).over(until_here)
-        for name in ("state", "leadership", "assignment")
-    }
-    return steps.withColumns(said)
-
-
-def only_changes(steps: DataFrame) -> DataFrame:
-    """Drop the steps after which everything is as it was before."""
-    now = F.struct("state", "leadership", "assignment")
-    before = F.lag(now).over(life_of_partition())
-    return (
-        steps.withColumn("is_change", ~now.eqNullSafe(before)).filter("is_change").drop("is_change")
-    )
-
-
-def with_end(steps: DataFrame) -> DataFrame:
-    """Add when the partition's next interval begins, null for the last one."""
-    return steps.withColumn("end_ms", F.lead("at_ms").over(life_of_partition()))
-
-
-def life_of_partition() -> WindowSpec:
-    """A partition's steps in the order of the journal, never by the clock.
-
-    Two controllers can share an epoch only by a fault; their order is then arbitrary but fixed.
-    """
-    return Window.partitionBy(*PARTITION).orderBy(
-        "controller_epoch", "sequence", "controller_id", "kind"
     )
 
 

@@ -1,8 +1,8 @@
 """Regent's journals as transitions.
 
 Spark's own JSON reader with the journal's schema does the bulk. It can tell that a line is bad but
-not where it stands nor what is wrong with it, so the few files that have bad lines are read a
-second time by `journal_quarantine`, line by line, with the journal's own decoder.
+not where it stands nor what is wrong with it, so files that have bad lines are read again by
+`journal_lines`, one line after the other, and `from_careful_lines` makes the same table of that.
 
 The cluster of a record is the name of the directory that its segment lies in, unless given.
 """
@@ -23,8 +23,8 @@ from regent.model.states import PartitionState, ReplicaState
 from regent.pipeline import schemas
 
 CORRUPT: Final = "_corrupt_record"
-#: What a segment's name looks like; other files in a journal's directory are not its own.
-SEGMENTS: Final = "journal-*.jsonl"
+#: What segments are called, compressed or not; what else lies in a directory is not the journal's.
+SEGMENTS: Final = "*.jsonl*"
 
 #: Fields whose words are a closed list.
 WORDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -38,7 +38,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 def read_journal(spark: SparkSession, *paths: str, cluster: str | None = None) -> DataFrame:
     """Transitions of all journals at these paths; files or directories, of any number of clusters.
 
-    Grain: one record. Lines that cannot be used are left out: see `journal_quarantine`.
+    Grain: one record. Lines that cannot be used are left out: see `journal_lines`.
     """
     return read_lines(spark, paths, cluster=cluster).filter("is_good").transform(transitions)
 
@@ -46,7 +46,7 @@ def read_journal(spark: SparkSession, *paths: str, cluster: str | None = None) -
 def read_lines(
     spark: SparkSession, paths: Sequence[str], *, cluster: str | None = None
 ) -> DataFrame:
-    """Every line of these journals, parsed, with `file`, `cluster` and whether it `is_good`."""
+    """Every line of these journals, parsed, with its file and cluster, and whether it `is_good`."""
     with_corrupt = T.StructType(
         [*schemas.JOURNAL_LINE.fields, T.StructField(CORRUPT, T.StringType())]
     )
@@ -54,22 +54,61 @@ def read_lines(
         spark.read.schema(with_corrupt)
         .option("columnNameOfCorruptRecord", CORRUPT)
         .option("mode", "PERMISSIVE")
-        .option("pathGlobFilter", "*.jsonl*")
+        # What a broken file still gives is kept; that something is missing shows in the count.
+        .option("ignoreCorruptFiles", value=True)
+        .option("pathGlobFilter", SEGMENTS)
+        .option("recursiveFileLookup", value=True)
         .json(list(paths))
     )
+    path = plain_path(F.col("_metadata.file_path"))
     return lines.select(
         *schemas.JOURNAL_LINE.fieldNames(),
-        F.col("_metadata.file_path").alias("file"),
-        (F.lit(cluster) if cluster else directory_of(F.col("_metadata.file_path"))).alias(
-            "cluster"
-        ),
+        path.alias("file"),
+        F.lit(None).cast(T.LongType()).alias("line"),
+        (F.lit(cluster) if cluster else directory_of(path)).alias("cluster"),
         is_good().alias("is_good"),
+    )
+
+
+def from_careful_lines(lines: DataFrame, *, cluster: str | None = None) -> DataFrame:
+    """Transitions of the good among carefully read lines.
+
+    Grain: one record.
+    """
+    parsed = F.from_json("text", schemas.JOURNAL_LINE).alias("parsed")
+    good = lines.filter(F.col("reason").isNull()).select(
+        "file",
+        "line",
+        (F.lit(cluster) if cluster else directory_of(F.col("file"))).alias("cluster"),
+        parsed,
+    )
+    return good.select("file", "line", "cluster", "parsed.*").transform(transitions)
+
+
+def quarantine(lines: DataFrame, *, cluster: str | None = None) -> DataFrame:
+    """The bad among carefully read lines.
+
+    Grain: (file, line).
+    """
+    return lines.filter(F.col("reason").isNotNull()).select(
+        (F.lit(cluster) if cluster else directory_of(F.col("file"))).alias("cluster"),
+        "file",
+        "line",
+        "reason",
+        "text",
     )
 
 
 def directory_of(path: Column) -> Column:
     """The name of the directory that a file lies in."""
-    return F.url_decode(F.element_at(F.split(path, "/"), -2))
+    return F.element_at(F.split(path, "/"), -2)
+
+
+def plain_path(uri: Column) -> Column:
+    """A file as people name it; Spark names it by a URI, in which a plus is a plus."""
+    return F.url_decode(
+        F.replace(F.regexp_replace(uri, "^file:(//)?", ""), F.lit("+"), F.lit("%2B"))
+    )
 
 
 def is_good() -> Column:
@@ -125,7 +164,7 @@ def transitions(lines: DataFrame) -> DataFrame:
         *columns,
         F.lit(None).cast(T.IntegerType()).alias("correlation_id"),
         "file",
-        F.lit(None).cast(T.LongType()).alias("line"),
+        "line",
     )
 
 

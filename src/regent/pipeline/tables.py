@@ -1,0 +1,68 @@
+"""All tables that a run makes, as data: what each is made from, and what makes a row of it unique.
+
+They stand in an order in which each comes after what it needs. `docs/pipeline.md` tells which
+question each of them answers.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from msgspec import Struct
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T
+
+from regent.pipeline import schemas
+from regent.pipeline.audit.rules import violations
+from regent.pipeline.availability import availability
+from regent.pipeline.balance import balance
+from regent.pipeline.broker_flapping import broker_flapping
+from regent.pipeline.broker_lives import broker_lives
+from regent.pipeline.channel_lag import channel_lag
+from regent.pipeline.controller_reigns import controller_reigns
+from regent.pipeline.deletions import deletions
+from regent.pipeline.elections import election_latency, elections
+from regent.pipeline.incidents import incidents
+from regent.pipeline.isr_churn import isr_churn
+from regent.pipeline.outages import outages
+from regent.pipeline.reassignments import reassignments
+from regent.pipeline.replica_timelines import replica_timelines
+from regent.pipeline.timelines import timelines
+
+
+class Table(Struct, frozen=True):
+    """One table: a pure function of others."""
+
+    name: str
+    schema: T.StructType
+    build: Callable[..., DataFrame]
+    #: The tables that `build` takes, in its order.
+    needs: tuple[str, ...]
+    #: The columns that make a row unique, and by which its file is sorted.
+    key: tuple[str, ...]
+    #: Whether `build` also takes the limits of the run.
+    has_limits: bool = False
+
+
+#: The columns that name a step of a partition's life.
+STEP: Final = ("cluster", "topic", "partition", "start_epoch", "start_sequence")
+
+# fmt: off
+TABLES: Final = (
+    Table("timelines",         schemas.TIMELINES,         timelines,         ("transitions",), STEP),
+    Table("replica_timelines", schemas.REPLICA_TIMELINES, replica_timelines, ("transitions",), (*STEP, "broker_id")),
+    Table("controller_reigns", schemas.CONTROLLER_REIGNS, controller_reigns, ("transitions",), ("cluster", "controller_epoch", "controller_id")),
+    Table("broker_lives",      schemas.BROKER_LIVES,      broker_lives,      ("transitions",), ("cluster", "broker_id", "up_ms")),
+    Table("broker_flapping",   schemas.BROKER_FLAPPING,   broker_flapping,   ("broker_lives",), ("cluster", "broker_id", "start_ms"), has_limits=True),
+    Table("reassignments",     schemas.REASSIGNMENTS,     reassignments,     ("transitions",), STEP, has_limits=True),
+    Table("deletions",         schemas.DELETIONS,         deletions,         ("transitions",), ("cluster", "topic", "start_epoch", "start_sequence"), has_limits=True),
+    Table("channel_lag",       schemas.CHANNEL_LAG,       channel_lag,       ("transitions",), ("cluster", "controller_epoch", "controller_id", "broker_id", "api")),
+    Table("outages",           schemas.OUTAGES,           outages,           ("timelines", "transitions"), (*STEP, "kind"), has_limits=True),
+    Table("availability",      schemas.AVAILABILITY,      availability,      ("timelines", "transitions"), ("cluster", "scope", "topic", "partition", "broker_id"), has_limits=True),
+    Table("elections",         schemas.ELECTIONS,         elections,         ("transitions", "timelines"), ("cluster", "topic", "partition", "controller_epoch", "sequence")),
+    Table("election_latency",  schemas.ELECTION_LATENCY,  election_latency,  ("elections",), ("cluster", "strategy", "unclean")),
+    Table("isr_churn",         schemas.ISR_CHURN,         isr_churn,         ("timelines", "transitions"), ("cluster", "broker_id", "topic", "partition")),
+    Table("balance",           schemas.BALANCE,           balance,           ("timelines", "transitions"), ("cluster", "at_ms", "broker_id"), has_limits=True),
+    Table("violations",        schemas.VIOLATIONS,        violations,        ("transitions", "outages", "reassignments", "deletions", "broker_flapping"), ("cluster", "controller_epoch", "sequence", "rule", "topic", "partition", "broker_id"), has_limits=True),
+    Table("incidents",         schemas.INCIDENTS,         incidents,         ("transitions", "violations", "outages", "controller_reigns", "broker_lives", "elections"), ("cluster", "incident_id"), has_limits=True),
+)
+# fmt: on
