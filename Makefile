@@ -63,6 +63,7 @@ mutants: setup  ## break the code in known ways and see a test fail, result in b
 docs: setup  ## rewrite the generated documents
 	$(PYTHON) -m regent.journal.document > docs/journal.md
 	$(PYTHON) -m regent.pipeline.audit.document > docs/audit.md
+	$(PYTHON) -m regent.pipeline.sources.log_document > docs/kafka-logs.md
 	$(PYTHON) -m tests.museum > docs/museum.md
 	$(PYTHON) -m regent.documents.state_machines > docs/state-machines.md
 

@@ -42,6 +42,7 @@ def write_layout(folder: Path, partition_count: int, broker_count: int) -> None:
     numbers = np.arange(partition_count, dtype=np.int32)
     layout = pa.table(
         {
+            "cluster": pa.array(["bench"]).take(pa.array(np.zeros(partition_count, dtype=np.int8))),
             "topic": pa.array([f"topic-{i}" for i in range(partition_count // 50 + 1)]).take(
                 pa.array(numbers // 50)
             ),
@@ -58,6 +59,7 @@ def write_layout(folder: Path, partition_count: int, broker_count: int) -> None:
     )
     brokers = pa.table(
         {
+            "cluster": ["bench"] * broker_count,
             "broker_id": np.arange(broker_count, dtype=np.int32),
             "rack": [f"rack-{i % RACKS}" for i in range(broker_count)],
             "is_live": [True] * broker_count,

@@ -112,10 +112,11 @@ def hostile_rows(log: Path) -> dict[str, list[dict[str, Any]]]:
         "reassignments": [{**at, "outcome": HOSTILE, "is_stalled": True, "duration_ms": 5}],
         "deletions": [{**at, "duration_ms": 5, "reasons": [HOSTILE]}],
         "blast_radius": [
-            {"scope": "broker", "a": "1", "offline": 1, "under_min_isr": 0},
-            {"scope": "broker", "a": "10", "offline": 2, "under_min_isr": 0},
-            {"scope": "pair", "a": "1", "b": "10", "offline": 3, "under_min_isr": 5},
-            {"scope": "rack", "a": HOSTILE, "offline": 3, "under_min_isr": 5},
+            {"cluster": HOSTILE, "scope": "broker", "a": "1", "offline": 1, "under_min_isr": 0},
+            {"cluster": HOSTILE, "scope": "broker", "a": "10", "offline": 2, "under_min_isr": 0},
+            {"cluster": HOSTILE, "scope": "pair", "a": "1", "b": "10", "offline": 3,
+             "under_min_isr": 5},
+            {"cluster": HOSTILE, "scope": "rack", "a": HOSTILE, "offline": 3, "under_min_isr": 5},
         ],
         "quarantine": [
             {"cluster": HOSTILE, "file": HOSTILE, "line": 3, "reason": HOSTILE, "text": HOSTILE}

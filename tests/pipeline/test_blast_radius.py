@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from regent.pipeline import schemas
 from regent.pipeline.blast_radius import blast_radius, blast_topics
+from regent.pipeline.last_layout import last_blast_radius
+from regent.pipeline.settings import Settings
 
 pytestmark = pytest.mark.requirement("Q6")
 
@@ -55,8 +57,8 @@ def frames(
     spark: SparkSession, layout: Sequence[LayoutRow], brokers: Sequence[BrokerRow]
 ) -> tuple[DataFrame, DataFrame]:
     return (
-        spark.createDataFrame(list(layout), schemas.LAYOUT),
-        spark.createDataFrame(list(brokers), schemas.BROKERS_TABLE),
+        spark.createDataFrame([("c", *row) for row in layout], schemas.LAYOUT),
+        spark.createDataFrame([("c", *row) for row in brokers], schemas.BROKERS_TABLE),
     )
 
 
@@ -111,8 +113,44 @@ def test_a_cluster_without_partitions_has_nothing_to_lose(spark: SparkSession) -
     table = blast_radius(*frames(spark, [], [(1, "a", True), (2, None, False)]))
 
     assert sorted(map(tuple, table.collect()), key=str) == [
-        ("broker", "1", None, 0, 0),
-        ("broker", "2", None, 0, 0),
-        ("pair", "1", "2", 0, 0),
-        ("rack", "a", None, 0, 0),
+        ("c", "broker", "1", None, 0, 0),
+        ("c", "broker", "2", None, 0, 0),
+        ("c", "pair", "1", "2", 0, 0),
+        ("c", "rack", "a", None, 0, 0),
     ]
+
+
+def test_clusters_do_not_share_their_brokers(spark: SparkSession) -> None:
+    """Two clusters at the end of their histories, with the same ids and topics."""
+    intervals = spark.createDataFrame(
+        [
+            ("c", "t", 0, 5, None, [1, 2], 1, [1, 2]),
+            ("d", "t", 0, 5, 9, [1], 1, [1]),  # over, so it does not count
+            ("d", "t", 0, 9, None, [1, 2], 2, [2]),
+        ],
+        "cluster string, topic string, partition int, start_ms long, end_ms long,"
+        " replicas array<int>, leader int, isr array<int>",
+    )
+    lives = spark.createDataFrame(
+        [
+            ("c", 1, "a", 1, None),
+            ("c", 2, "b", 1, None),
+            ("d", 1, "a", 1, 8),
+            ("d", 2, "a", 1, None),
+        ],
+        "cluster string, broker_id int, rack string, up_ms long, down_ms long",
+    )
+
+    table = last_blast_radius(intervals, lives, Settings(min_isr=2))
+
+    harm = table.filter("offline + under_min_isr > 0").collect()
+    assert {(r.cluster, r.scope, r.a, r.b): (r.offline, r.under_min_isr) for r in harm} == {
+        ("c", "broker", "1", None): (0, 1),
+        ("c", "broker", "2", None): (0, 1),
+        ("c", "pair", "1", "2"): (1, 0),
+        ("c", "rack", "a", None): (0, 1),
+        ("c", "rack", "b", None): (0, 1),
+        ("d", "broker", "2", None): (1, 0),
+        ("d", "pair", "1", "2"): (1, 0),
+        ("d", "rack", "a", None): (1, 0),
+    }

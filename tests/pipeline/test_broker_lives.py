@@ -111,8 +111,9 @@ def test_without_epochs_a_life_lasts_until_the_broker_is_seen_to_go(spark: Spark
             record(1, up(1, 0), at_ms=10),
             record(2, up(1, 0), at_ms=20),
             record(3, down(1, 0), at_ms=50),
-            record(4, up(1, 0, rack="r"), at_ms=80),
-            record(5, down(2, 0), at_ms=90),
+            record(4, down(1, 0), at_ms=55),
+            record(5, up(1, 0, rack="r"), at_ms=80),
+            record(6, down(2, 0), at_ms=90),
             # One line tells both.
             record(1, up(3, 0), at_ms=10),
             record(6, up(3, 0), at_ms=70),

@@ -86,7 +86,7 @@ def test_an_answer_is_to_the_oldest_request_of_its_kind_in_that_life(spark: Spar
             (9, up(6)),
             (10, sent(6)),
             (11, answered()),
-            (20, answered()),
+            (20, answered(error=ErrorCode.STALE_BROKER_EPOCH)),
             (30, sent(6)),
             (35, answered()),
         ),

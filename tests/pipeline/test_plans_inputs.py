@@ -28,14 +28,14 @@ def test_layout_and_loads_become_arrays(spark: SparkSession) -> None:
     """Rows of different length, a partition nobody measured, a broker that is dead."""
     layout = spark.createDataFrame(
         [
-            ("u", 0, [7], 7, [7], 1),
-            ("t", 1, [5, 9], 5, [5], 1),
-            ("t", 0, [9, 7, 5], 9, [9, 5], 2),
+            ("c", "u", 0, [7], 7, [7], 1),
+            ("c", "t", 1, [5, 9], 5, [5], 1),
+            ("c", "t", 0, [9, 7, 5], 9, [9, 5], 2),
         ],
         schemas.LAYOUT,
     )
     brokers = spark.createDataFrame(
-        [(9, "a", True), (5, "b", False), (7, None, True)], schemas.BROKERS_TABLE
+        [("c", 9, "a", True), ("c", 5, "b", False), ("c", 7, None, True)], schemas.BROKERS_TABLE
     )
     loads = spark.createDataFrame(
         [("t", 0, 1, 10.0, 5.0, None, 100), ("t", 0, 2, 30.0, None, None, 200),
@@ -73,11 +73,10 @@ def typed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
     """Commands share the tests' session, which must outlive them."""
 
     @contextmanager
-    def shared(_master: str, _input_bytes: int) -> Iterator[SparkSession]:
+    def shared(_input_bytes: int, _master: str) -> Iterator[SparkSession]:
         yield spark
 
-    monkeypatch.setattr(plan, "spark_session", shared)
-    monkeypatch.setattr(blast_radius, "spark_session", shared)
+    monkeypatch.setattr("regent.pipeline.session.session_for", shared)
     return CliRunner()
 
 

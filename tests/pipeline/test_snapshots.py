@@ -211,15 +211,15 @@ def test_the_latest_snapshot_is_the_layout(tmp_path: Path, spark: SparkSession) 
 
     assert layout.schema.fieldNames() == schemas.LAYOUT.fieldNames()
     assert {tuple(map(str, row)) for row in layout.collect()} == {
-        ("own", "0", "[1, 3]", "1", "[1, 3]", "2"),
-        ("own", "1", "[3, 1]", "-1", "[3]", "2"),  # Its leader is not registered.
-        ("own", "2", "[1]", "-1", "[]", "2"),
-        ("default", "0", "[2]", "-1", "[2]", "3"),
+        ("shop", "own", "0", "[1, 3]", "1", "[1, 3]", "2"),
+        ("shop", "own", "1", "[3, 1]", "-1", "[3]", "2"),  # Its leader is not registered.
+        ("shop", "own", "2", "[1]", "-1", "[]", "2"),
+        ("shop", "default", "0", "[2]", "-1", "[2]", "3"),
     }
     assert {tuple(row) for row in brokers.collect()} == {
-        (1, "a", True),
-        (2, None, True),
-        (3, None, False),
+        ("shop", 1, "a", True),
+        ("shop", 2, None, True),
+        ("shop", 3, None, False),
     }
     assert read_snapshot(tmp_path / "a.json") == latest
 

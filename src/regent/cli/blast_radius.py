@@ -63,7 +63,7 @@ def blast_radius(
 
 def _rows(table: Any) -> list[dict[str, Any]]:
     """A table of Spark's, the worst first; no longer than there are pairs of brokers, or topics."""
-    rows = [row.asDict() for row in table.collect()]
+    rows = [row.asDict() for row in table.drop("cluster").collect()]
     return sorted(rows, key=_harm)
 
 

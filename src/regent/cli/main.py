@@ -10,6 +10,7 @@ from regent.cli.blast_radius import blast_radius
 from regent.cli.demo import demo
 from regent.cli.pipeline import app as pipeline
 from regent.cli.pipeline_report import report
+from regent.cli.pipeline_watch import watch
 from regent.cli.plan import app as plan
 from regent.cli.printing import VERSION
 from regent.cli.simulate import simulate
@@ -63,6 +64,7 @@ app.command()(snapshot)
 app.command()(what_if)
 app.command()(blast_radius)
 pipeline.command()(report)
+pipeline.command()(watch)
 app.add_typer(pipeline)
 app.add_typer(plan)
 

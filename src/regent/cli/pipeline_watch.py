@@ -58,10 +58,10 @@ def watch(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     from regent.pipeline.live.folder import LiveFolder  # noqa: PLC0415
     from regent.pipeline.session import session_for  # noqa: PLC0415
     from regent.pipeline.settings import Settings  # noqa: PLC0415
-    from regent.pipeline.watch import QueryDied, Watch  # noqa: PLC0415
+    from regent.pipeline.watch import QueryDied, WatchPlan  # noqa: PLC0415
     from regent.pipeline.watch import watch as watch_journals  # noqa: PLC0415
 
-    asked = Watch(
+    asked = WatchPlan(
         journals=tuple(journal),
         folder=LiveFolder(out),
         limits=Settings(

@@ -28,7 +28,7 @@ def print_made_plan(made: "MadePlan", console: Console) -> None:
         console.print(f"note: {note}", style="yellow")
     console.print()
     print_table(console, "Balance (1 is the mean)", ("", "before", "after"), _evenness(summary))
-    print_table(console, "Cost", ("", ""), list(_cost(summary)))
+    print_table(console, "Cost", ("", "this plan"), list(_cost(summary)))
     _print_verdict(made, console)
     _print_brokers(summary, console)
     _print_waves(made, console)

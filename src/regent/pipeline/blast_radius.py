@@ -21,60 +21,66 @@ FIGURES: Final = ("offline", "under_min_isr")
 def blast_radius(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     """How many partitions each broker, rack and pair of brokers would take along.
 
-    Grain: (scope, a, b). Every broker, every rack and every pair is there, also with nothing to
-    lose; `a` is the smaller id of a pair.
+    Grain: (cluster, scope, a, b). Every broker, every rack and every pair is there, also with
+    nothing to lose; `a` is the smaller id of a pair.
     """
     partitions = in_sync_and_alive(layout, brokers)
     of_brokers = per_pair(partitions).unionByName(all_pairs(brokers))
     of_racks = per_rack(partitions, brokers).unionByName(all_racks(brokers))
-    pairs = of_brokers.groupBy("a", "b").agg(*_sums()).transform(with_losses_of_each)
+    pairs = of_brokers.groupBy("cluster", "a", "b").agg(*_sums()).transform(with_losses_of_each)
     is_pair = F.col("a") != F.col("b")
     return (
         pairs.select(
+            "cluster",
             F.when(is_pair, "pair").otherwise("broker").alias("scope"),
             F.col("a").cast("string").alias("a"),
             F.when(is_pair, F.col("b").cast("string")).alias("b"),
             *FIGURES,
         )
         .unionByName(
-            of_racks.groupBy("rack")
+            of_racks.groupBy("cluster", "rack")
             .agg(*_sums())
             .select(
+                "cluster",
                 F.lit("rack").alias("scope"),
                 F.col("rack").alias("a"),
                 F.lit(None).cast("string").alias("b"),
                 *FIGURES,
             )
         )
-        .select("scope", "a", "b", *FIGURES)
+        .select("cluster", "scope", "a", "b", *FIGURES)
     )
 
 
 def blast_topics(layout: DataFrame, brokers: DataFrame, lost: Sequence[int]) -> DataFrame:
     """What each topic would lose with all of these brokers at once.
 
-    Grain: (topic). Topics that would lose nothing are not there.
+    Grain: (cluster, topic). Topics that would lose nothing are not there.
     """
     gone = F.size(F.array_intersect("members", F.array(*map(F.lit, lost)).cast("array<int>")))
-    hit = in_sync_and_alive(layout, brokers).select("topic", *_losses(gone))
+    hit = in_sync_and_alive(layout, brokers).select("cluster", "topic", *_losses(gone))
     return (
-        hit.groupBy("topic")
+        hit.groupBy("cluster", "topic")
         .agg(F.count("*").alias("partitions"), *_sums())
         .filter((F.col("offline") > 0) | (F.col("under_min_isr") > 0))
-        .select("topic", "partitions", *FIGURES)
+        .select("cluster", "topic", "partitions", *FIGURES)
     )
 
 
 def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     """The live members of each partition's ISR, and how many they are.
 
-    Grain: (topic, partition), without the partitions that have no such member: they are offline.
+    Grain: (cluster, topic, partition), without the partitions that have no such member: they are
+    offline.
     """
-    dead = brokers.filter(~F.col("is_live")).agg(F.collect_set("broker_id").alias("dead"))
-    members = F.array_except("isr", "dead")
+    per_cluster = brokers.filter(~F.col("is_live")).groupBy("cluster")
+    dead = per_cluster.agg(F.collect_set("broker_id").alias("dead"))
+    nobody = F.array().cast("array<int>")
+    members = F.array_except("isr", F.coalesce(F.col("dead"), nobody))
     return (
-        layout.crossJoin(F.broadcast(dead))
+        layout.join(F.broadcast(dead), on="cluster", how="left")
         .select(
+            "cluster",
             "topic",
             "partition",
             F.coalesce("min_isr", F.lit(1)).alias("min_isr"),
@@ -99,6 +105,7 @@ def per_pair(partitions: DataFrame) -> DataFrame:
     is_one = F.col("a") == F.col("b")
     return (
         partitions.select(
+            "cluster",
             "members",
             offline_by_one.alias("offline_by_one"),
             under_by_one.alias("under_by_one"),
@@ -110,6 +117,7 @@ def per_pair(partitions: DataFrame) -> DataFrame:
         .withColumn("b", F.explode("members"))
         .filter(F.col("a") <= F.col("b"))
         .select(
+            "cluster",
             "a",
             "b",
             F.when(is_one, F.col("offline_by_one"))
@@ -124,25 +132,26 @@ def per_pair(partitions: DataFrame) -> DataFrame:
 
 def all_pairs(brokers: DataFrame) -> DataFrame:
     """Every broker with itself and with each later one, and nothing to lose yet."""
-    a, b = brokers.select(F.col("broker_id").alias("a")), F.col("broker_id").alias("b")
+    a = brokers.select("cluster", F.col("broker_id").alias("a"))
+    b = brokers.select("cluster", F.col("broker_id").alias("b"))
     return (
-        a.crossJoin(F.broadcast(brokers.select(b)))
+        a.join(F.broadcast(b), on="cluster", how="inner")
         .filter(F.col("a") <= F.col("b"))
-        .select("a", "b", *_nothing())
+        .select("cluster", "a", "b", *_nothing())
     )
 
 
 def with_losses_of_each(pairs: DataFrame) -> DataFrame:
     """Add to each pair what either of its brokers would cost alone."""
     is_one = F.col("a") == F.col("b")
-    all_with = Window.partitionBy("member").rowsBetween(
+    all_with = Window.partitionBy("cluster", "member").rowsBetween(
         Window.unboundedPreceding, Window.unboundedFollowing
     )
     alone = {f"{name}_alone": F.max(F.when(is_one, F.col(name))).over(all_with) for name in FIGURES}
     return (
         pairs.withColumn("member", F.explode(F.array_distinct(F.array("a", "b"))))
         .withColumns(alone)
-        .groupBy("a", "b")
+        .groupBy("cluster", "a", "b")
         .agg(
             *(
                 F.when(is_one, F.max(name))
@@ -159,19 +168,19 @@ def with_losses_of_each(pairs: DataFrame) -> DataFrame:
 
 def per_rack(partitions: DataFrame, brokers: DataFrame) -> DataFrame:
     """What each partition would lose with each rack that has a member of it."""
-    racks = brokers.filter(F.col("rack").isNotNull()).select("broker_id", "rack")
+    racks = brokers.filter(F.col("rack").isNotNull()).select("cluster", "broker_id", "rack")
     return (
         partitions.withColumn("broker_id", F.explode("members"))
-        .join(F.broadcast(racks), on="broker_id", how="inner")
-        .groupBy("topic", "partition", "rack", "in_sync", "min_isr")
+        .join(F.broadcast(racks), on=["cluster", "broker_id"], how="inner")
+        .groupBy("cluster", "topic", "partition", "rack", "in_sync", "min_isr")
         .agg(F.count("*").alias("gone"))
-        .select("rack", *_losses(F.col("gone")))
+        .select("cluster", "rack", *_losses(F.col("gone")))
     )
 
 
 def all_racks(brokers: DataFrame) -> DataFrame:
     """Every rack, and nothing to lose yet."""
-    return brokers.filter(F.col("rack").isNotNull()).select("rack", *_nothing())
+    return brokers.filter(F.col("rack").isNotNull()).select("cluster", "rack", *_nothing())
 
 
 # --- a partition's loss -----------------------------------------------------------------------

@@ -63,6 +63,7 @@ def exchanges(transitions: DataFrame) -> DataFrame:
     Answers whose request is not known are left out.
     """
     is_sent = F.col("kind") == SENT
+    first_answer = F.when(~is_sent, F.col("sequence"))
     return (
         transitions.filter(F.col("kind").isin(SENT, ANSWERED, *LIFE_CHANGES))
         .transform(with_life)
@@ -71,8 +72,8 @@ def exchanges(transitions: DataFrame) -> DataFrame:
         .groupBy(*CHANNEL, "api", *EXCHANGE)
         .agg(
             F.min(F.when(is_sent, F.col("at_ms"))).alias("sent_ms"),
-            F.min(F.when(~is_sent, F.col("at_ms"))).alias("answered_ms"),
-            F.max(F.when(~is_sent, F.col("error"))).alias("error"),
+            F.min_by("at_ms", first_answer).alias("answered_ms"),
+            F.min_by("error", first_answer).alias("error"),
         )
         .filter(F.col("sent_ms").isNotNull())
     )
@@ -103,8 +104,9 @@ def with_life(transitions: DataFrame) -> DataFrame:
 def with_place(requests: DataFrame) -> DataFrame:
     """Say which request of its queue each one is, and each answer answers.
 
-    An answer that finds the queue empty has no place and is dropped. Their number is the greatest
-    lead that answers ever had over requests. Where requests have ids, these say it all.
+    An answer that finds the queue empty is a stray, and has the place of the answer before it. The
+    number of strays is the greatest lead that answers ever had over requests. Where requests have
+    ids, these say it all.
     """
     of_kind = Window.partitionBy(*CHANNEL, "api")
     in_order = Window.partitionBy(*CHANNEL, "api", "broker_epoch", "life").orderBy(
@@ -122,25 +124,16 @@ def with_place(requests: DataFrame) -> DataFrame:
     )
     lead = F.greatest(F.col("answered") - F.col("sent"), F.lit(0))
     numbered = counted.withColumn("strays", F.max(lead).over(until_here))
-    is_stray = ~is_sent & (F.col("strays") > F.lag("strays", 1, 0).over(in_order))
     place = F.when(is_sent, F.col("sent")).otherwise(F.col("answered") - F.col("strays"))
-    return (
-        numbered.withColumn("is_stray", is_stray & ~F.col("has_ids"))
-        .filter(~F.col("is_stray"))
-        .select(
-            *CHANNEL,
-            "api",
-            "at_ms",
-            "kind",
-            "error",
-            *(
-                F.when(F.col("has_ids") == F.lit(name == "correlation_id"), column).alias(name)
-                for name, column in (
-                    ("correlation_id", F.col("correlation_id")),
-                    ("broker_epoch", F.col("broker_epoch")),
-                    ("life", F.col("life")),
-                    ("place", place),
-                )
-            ),
-        )
+    return numbered.select(
+        *CHANNEL,
+        "api",
+        "sequence",
+        "at_ms",
+        "kind",
+        "error",
+        F.when(F.col("has_ids"), F.col("correlation_id")).alias("correlation_id"),
+        F.when(~F.col("has_ids"), F.col("broker_epoch")).alias("broker_epoch"),
+        F.when(~F.col("has_ids"), F.col("life")).alias("life"),
+        F.when(~F.col("has_ids"), place).alias("place"),
     )

@@ -89,7 +89,7 @@ class OutputFolder:
         if not self.directory.is_dir() or (self.directory / MANIFEST).exists():
             return
         strangers = sorted(
-            path.name for path in self.directory.iterdir() if path.name not in {LOCK, STAGING}
+            path.name for path in self.directory.iterdir() if path.name not in {LOCK, STAGING, LIVE}
         )
         if strangers:
             raise BadInput(
@@ -130,13 +130,13 @@ class OutputFolder:
     def stage(self, name: str, table: DataFrame, *, partition_by: str | None = None) -> None:
         """Write a whole table."""
         _write(table, self._staged(name), partition_by)
-        _tidy(self._staged(name))
+        tidy(self._staged(name))
 
     def add(self, name: str, table: DataFrame, *, partition_by: str) -> None:
         """Write parts of a table that has none of these parts yet."""
         addition = self._staged(f"{name}.addition")
         _write(table, addition, partition_by)
-        _tidy(addition)
+        tidy(addition)
         for part in addition.glob(f"{partition_by}=*"):
             part.rename(self._staged(name) / part.name)
 
@@ -221,7 +221,7 @@ def _write(table: DataFrame, path: Path, partition_by: str | None) -> None:
     writer.parquet(str(path))
 
 
-def _tidy(path: Path) -> None:
+def tidy(path: Path) -> None:
     """Plain names, and nothing that only Spark's own file system would look at."""
     for folder in [path, *(each for each in path.rglob("*") if each.is_dir())]:
         for extra in [*folder.glob(".*.crc"), folder / "_SUCCESS"]:

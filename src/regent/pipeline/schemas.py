@@ -452,9 +452,10 @@ INCIDENTS: Final = table(
     ("evidence", EVIDENCE),
 )
 
-#: Grain: (topic, partition): where everything is at one moment. What plans and blast radii are
-#: made from.
+#: Grain: (cluster, topic, partition): where everything is at one moment. What plans and blast
+#: radii are made from.
 LAYOUT: Final = table(
+    ("cluster", STRING),
     ("topic", STRING),
     ("partition", INT),
     ("replicas", BROKERS),
@@ -463,8 +464,10 @@ LAYOUT: Final = table(
     ("min_isr", INT),
 )
 
-#: Grain: (broker_id). The brokers of a layout, live ones and others.
-BROKERS_TABLE: Final = table(("broker_id", INT), ("rack", STRING), ("is_live", BOOLEAN))
+#: Grain: (cluster, broker_id). The brokers of a layout, live ones and others.
+BROKERS_TABLE: Final = table(
+    ("cluster", STRING), ("broker_id", INT), ("rack", STRING), ("is_live", BOOLEAN)
+)
 
 #: Grain: (topic, partition, at_ms): what a partition carried.
 LOADS: Final = table(
@@ -487,8 +490,9 @@ PARTITION_LOADS: Final = table(
     ("size_bytes", LONG),  # the last
 )
 
-#: Grain: (scope, a, b): what would be lost with a broker, a rack, or a pair of brokers.
+#: Grain: (cluster, scope, a, b): what would be lost with a broker, a rack, or a pair of brokers.
 BLAST_RADIUS: Final = table(
+    ("cluster", STRING),
     ("scope", STRING),  # broker, rack or pair
     ("a", STRING),
     ("b", STRING),  # null but for pairs
@@ -496,8 +500,9 @@ BLAST_RADIUS: Final = table(
     ("under_min_isr", LONG),  # still led, and newly refusing acks=all
 )
 
-#: Grain: (topic): what a topic would lose with given brokers; topics that lose nothing are absent.
+#: Grain: (cluster, topic): what a topic would lose with given brokers; topics that lose nothing are absent.
 BLAST_TOPICS: Final = table(
+    ("cluster", STRING),
     ("topic", STRING),
     ("partitions", LONG),  # that somebody leads now
     ("offline", LONG),

@@ -23,6 +23,7 @@ from regent.pipeline.deletions import deletions
 from regent.pipeline.elections import election_latency, elections
 from regent.pipeline.incidents import incidents
 from regent.pipeline.isr_churn import isr_churn
+from regent.pipeline.last_layout import last_blast_radius
 from regent.pipeline.outages import outages
 from regent.pipeline.reassignments import reassignments
 from regent.pipeline.replica_timelines import replica_timelines
@@ -51,7 +52,7 @@ TABLES: Final = (
     Table("timelines",         schemas.TIMELINES,         timelines,         ("transitions",), STEP),
     Table("replica_timelines", schemas.REPLICA_TIMELINES, replica_timelines, ("transitions",), (*STEP, "broker_id")),
     Table("controller_reigns", schemas.CONTROLLER_REIGNS, controller_reigns, ("transitions",), ("cluster", "controller_epoch", "controller_id")),
-    Table("broker_lives",      schemas.BROKER_LIVES,      broker_lives,      ("transitions",), ("cluster", "broker_id", "up_ms")),
+    Table("broker_lives",      schemas.BROKER_LIVES,      broker_lives,      ("transitions",), ("cluster", "broker_id", "broker_epoch", "up_ms", "down_ms")),
     Table("broker_flapping",   schemas.BROKER_FLAPPING,   broker_flapping,   ("broker_lives",), ("cluster", "broker_id", "start_ms"), has_limits=True),
     Table("reassignments",     schemas.REASSIGNMENTS,     reassignments,     ("transitions",), STEP, has_limits=True),
     Table("deletions",         schemas.DELETIONS,         deletions,         ("transitions",), ("cluster", "topic", "start_epoch", "start_sequence"), has_limits=True),
@@ -62,7 +63,8 @@ TABLES: Final = (
     Table("election_latency",  schemas.ELECTION_LATENCY,  election_latency,  ("elections",), ("cluster", "strategy", "unclean")),
     Table("isr_churn",         schemas.ISR_CHURN,         isr_churn,         ("timelines", "transitions"), ("cluster", "broker_id", "topic", "partition")),
     Table("balance",           schemas.BALANCE,           balance,           ("timelines", "transitions"), ("cluster", "at_ms", "broker_id"), has_limits=True),
-    Table("violations",        schemas.VIOLATIONS,        violations,        ("transitions", "outages", "reassignments", "deletions", "broker_flapping"), ("cluster", "controller_epoch", "sequence", "rule", "topic", "partition", "broker_id"), has_limits=True),
+    Table("blast_radius",      schemas.BLAST_RADIUS,      last_blast_radius, ("timelines", "broker_lives"), ("cluster", "scope", "a", "b"), has_limits=True),
+    Table("violations",        schemas.VIOLATIONS,        violations,        ("transitions", "outages", "reassignments", "deletions", "broker_flapping"), ("cluster", "controller_epoch", "controller_id", "sequence", "rule", "topic", "partition", "broker_id"), has_limits=True),
     Table("incidents",         schemas.INCIDENTS,         incidents,         ("transitions", "violations", "outages", "controller_reigns", "broker_lives", "elections"), ("cluster", "incident_id"), has_limits=True),
 )
 # fmt: on

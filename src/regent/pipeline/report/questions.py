@@ -228,9 +228,12 @@ def deletions(table: DataFrame) -> DataFrame:
 def blast_radius(table: DataFrame) -> DataFrame:
     """Racks, and the brokers that would take most along with all pairs of them.
 
-    Grain: (scope, a, b).
+    Grain: (scope, a, b), of the one cluster that has most to lose.
     """
     harm = F.col("offline") + F.col("under_min_isr")
+    totals = table.groupBy("cluster").agg(F.sum(harm).alias("harm"))
+    most = totals.orderBy(F.desc("harm"), "cluster").limit(1).select("cluster")
+    table = table.join(F.broadcast(most), on="cluster", how="left_semi")
     worst = (
         table.filter(F.col("scope") == "broker")
         .orderBy(F.desc(harm), "a")

@@ -412,9 +412,9 @@ def blast_radius(figures: ReportFigures, _texts: Texts) -> Markup:
     if not alone:
         return nothing("There is no broker in the last state of the cluster.")
     which = (
-        f"The {questions.BROKERS_MAX} brokers that would take most along."
+        f"The {questions.BROKERS_MAX} brokers of {rows[0]['cluster']} that would take most along."
         if len(alone) == questions.BROKERS_MAX
-        else f"All {counted(len(alone), 'broker')}."
+        else f"All {counted(len(alone), 'broker')} of {rows[0]['cluster']}."
     )
     matrices = [
         element("figure", element("figcaption", caption), chart(name, caption))

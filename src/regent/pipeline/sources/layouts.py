@@ -40,13 +40,14 @@ def read_layout(spark: SparkSession, *paths: str) -> tuple[DataFrame, DataFrame]
 def layout(snapshot: DataFrame) -> DataFrame:
     """The partitions of a snapshot; topics that are being deleted are not among them.
 
-    Grain: (topic, partition). A leader that is not registered leads nobody.
+    Grain: (cluster, topic, partition). A leader that is not registered leads nobody.
     """
     live = F.transform("brokers", lambda broker: broker["id"])
     topics = snapshot.select(
-        live.alias("live"), "broker_defaults", F.explode("topics").alias("topic")
+        "cluster", live.alias("live"), "broker_defaults", F.explode("topics").alias("topic")
     ).filter(~F.coalesce(F.col("topic.deleting"), F.lit(False)))
     partitions = topics.select(
+        "cluster",
         "live",
         _min_isr().alias("min_isr"),
         F.col("topic.name").alias("topic"),
@@ -54,6 +55,7 @@ def layout(snapshot: DataFrame) -> DataFrame:
     )
     leader = F.col("of.leadership.leader")
     return partitions.select(
+        "cluster",
         "topic",
         F.col("of.partition").alias("partition"),
         F.col("of.replicas").alias("replicas"),
@@ -68,9 +70,10 @@ def layout(snapshot: DataFrame) -> DataFrame:
 def brokers(snapshot: DataFrame) -> DataFrame:
     """The brokers of a snapshot: those registered, and those that only hold replicas.
 
-    Grain: (broker_id).
+    Grain: (cluster, broker_id).
     """
-    registered = snapshot.select(F.explode("brokers").alias("broker")).select(
+    registered = snapshot.select("cluster", F.explode("brokers").alias("broker")).select(
+        "cluster",
         F.col("broker.id").alias("broker_id"),
         F.col("broker.rack").alias("rack"),
         F.lit(True).alias("is_live"),
@@ -82,14 +85,19 @@ def brokers(snapshot: DataFrame) -> DataFrame:
             )
         )
     )
-    holding = snapshot.select(F.explode(F.array_distinct(replicas)).alias("broker_id")).select(
-        "broker_id", F.lit(None).cast(schemas.STRING).alias("rack"), F.lit(False).alias("is_live")
+    holding = snapshot.select(
+        "cluster", F.explode(F.array_distinct(replicas)).alias("broker_id")
+    ).select(
+        "cluster",
+        "broker_id",
+        F.lit(None).cast(schemas.STRING).alias("rack"),
+        F.lit(False).alias("is_live"),
     )
     return (
         registered.unionByName(holding)
-        .groupBy("broker_id")
+        .groupBy("cluster", "broker_id")
         .agg(F.max("rack").alias("rack"), F.max("is_live").alias("is_live"))
-        .select("broker_id", "rack", "is_live")
+        .select("cluster", "broker_id", "rack", "is_live")
     )
 
 
