@@ -24,6 +24,8 @@ from regent.pipeline.report.wording import (
 Chart: TypeAlias = dict[str, Any]
 
 ROW_PX: Final = 22
+#: How much of its row a bar fills, where several share one.
+BAR_WIDTH: Final = 0.75
 #: Above and below the rows of a chart.
 FRAME_PX: Final = 90
 SERIES_COLOURS: Final = 8
@@ -83,7 +85,7 @@ def timeline(figures: ReportFigures) -> Chart:
             )
     layout = _rows_layout(names)
     layout["xaxis"] = {"type": "date", "showgrid": True}
-    return {"data": data, "layout": layout | {"barmode": "overlay", "bargap": 0.25}}
+    return {"data": data, "layout": layout | {"barmode": "overlay"}}
 
 
 def _interval_words(name: str, label: str, row: Mapping[str, Any]) -> str:
@@ -189,7 +191,7 @@ def reigns(rows: Rows) -> Chart:
         )
     layout = _rows_layout(names)
     layout["xaxis"] = {"type": "date", "showgrid": True}
-    return {"data": data, "layout": layout | {"barmode": "overlay", "bargap": 0.3}}
+    return {"data": data, "layout": layout | {"barmode": "overlay"}}
 
 
 def _reign_end(row: Mapping[str, Any]) -> int:
@@ -341,7 +343,8 @@ def _bars(  # noqa: PLR0913 - the parts of a trace
         "customdata": list(hover),
         "hovertemplate": "%{customdata}<extra></extra>",
     }
-    return bars if base is None else bars | {"base": list(base)}
+    # Intervals share a row; left alone, plotly makes those wider that have few rows between them.
+    return bars if base is None else bars | {"base": list(base), "width": BAR_WIDTH}
 
 
 def _rows_layout(names: Sequence[str], row_px: int = ROW_PX) -> Chart:
