@@ -25,7 +25,7 @@ from regent.pipeline.isr_churn import isr_churn
 from regent.pipeline.outages import outages
 from regent.pipeline.reassignments import reassignments
 from regent.pipeline.replica_timelines import replica_timelines
-from regent.pipeline.session import Profile, open_session
+from regent.pipeline.session import Profile, open_session, ship
 from regent.pipeline.settings import Settings
 from regent.pipeline.sources.journal import read_journal
 from regent.pipeline.sources.layouts import read_layout
@@ -61,6 +61,7 @@ __all__ = [
     "read_state_change_log",
     "reassignments",
     "replica_timelines",
+    "ship",
     "timelines",
     "violations",
     "with_corrected_times",

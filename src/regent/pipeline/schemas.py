@@ -500,7 +500,8 @@ BLAST_RADIUS: Final = table(
     ("under_min_isr", LONG),  # still led, and newly refusing acks=all
 )
 
-#: Grain: (cluster, topic): what a topic would lose with given brokers; topics that lose nothing are absent.
+#: Grain: (cluster, topic): what a topic would lose with given brokers; topics that lose nothing
+#: are absent.
 BLAST_TOPICS: Final = table(
     ("cluster", STRING),
     ("topic", STRING),

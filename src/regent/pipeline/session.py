@@ -5,6 +5,7 @@ light profile does without the optimising compiler and without generated code, w
 big input that would cost far more than it saves.
 """
 
+import atexit
 import logging
 import os
 import shutil
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryFile, mkdtemp
 from typing import IO, Final
 from urllib.parse import urlparse
 from zipfile import ZipFile
@@ -26,6 +27,7 @@ from pyspark.sql import SparkSession
 from regent.errors import BadInput
 
 LOCAL: Final = "local[*]"
+LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 MASTER_TIMEOUT_S: Final = 5
 #: Below this much input, starting up costs more than the work.
 LIGHT_BYTES: Final = 64 * 1024 * 1024
@@ -79,11 +81,10 @@ def open_session(
             "Spark needs Java, and there is no `java` on the PATH; install Java 17, for example"
             " with `apt-get install openjdk-17-jre-headless`"
         )
-    if master.startswith("local"):
+    _knock(master)
+    if _is_on_this_machine(master):
         # The Python that runs this has all that the readers need; the one on the PATH may not.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    else:
-        _knock(master)
     java_options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} {JAVA_OPTIONS[profile]}"
     builder = (
         SparkSession.builder.appName(name)
@@ -120,15 +121,19 @@ def session_for(input_bytes: int, master: str = LOCAL) -> Iterator[SparkSession]
 
 
 def ship(session: SparkSession) -> None:
-    """Give the executors of a cluster this package; what it depends on they must have."""
+    """Give the executors of a cluster this package; what it depends on they must have.
+
+    They fetch the archive when they start, which may be late, so it stays as long as this process.
+    """
     package = Path(__file__).parents[1]
-    with TemporaryDirectory() as scratch:
-        archive = Path(scratch, "regent.zip")
-        with ZipFile(archive, "w") as bundle:
-            for file in sorted(package.rglob("*")):
-                if file.suffix in {".py", ".properties"}:
-                    bundle.write(file, file.relative_to(package.parent))
-        session.addArtifacts(str(archive), pyfile=True)
+    scratch = Path(mkdtemp(prefix="regent-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    archive = scratch / "regent.zip"
+    with ZipFile(archive, "w") as bundle:
+        for file in sorted(package.rglob("*")):
+            if file.suffix in {".py", ".properties"}:
+                bundle.write(file, file.relative_to(package.parent))
+    session.addArtifacts(str(archive), pyfile=True)
 
 
 @contextmanager
@@ -149,6 +154,11 @@ def _reason(error: Exception, said_by_java: str) -> str:
     lines = [line.strip() for line in (*str(error).splitlines(), *said_by_java.splitlines())]
     telling = [line for line in lines if "SparkException" in line or "Error" in line]
     return (telling or [line for line in lines if line] or ["no reason was given"])[0]
+
+
+def _is_on_this_machine(master: str) -> bool:
+    """Whether all executors are here too: a master at a loopback address has no other workers."""
+    return master.startswith("local") or urlparse(master).hostname in LOOPBACK
 
 
 def _knock(master: str) -> None:
