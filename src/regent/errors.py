@@ -8,7 +8,9 @@ types. The tree:
     ├── SessionLost          the ZooKeeper session is gone: resign, register again, stand again
     ├── CorruptZnode         a znode's content cannot be read; names the path and what is wrong
     ├── BrokerIdTaken        another process is registered under this broker's id
+    ├── ProtocolError        bytes that are not Kafka's protocol, or values that it cannot carry
     ├── CorruptJournal       a journal line, other than a torn last one, cannot be read
+    ├── QueryDied            a query of a watch has ended by itself (in pipeline.watch)
     └── BadInput             what a person gave us is wrong; the message says where and what to do
 """
 
@@ -41,6 +43,13 @@ class BrokerIdTaken(RegentError):  # noqa: N818 - the name says it
         super().__init__(f"broker id {broker_id} is registered by session {owner_session_id}")
         self.broker_id = broker_id
         self.owner_session_id = owner_session_id
+
+
+class ProtocolError(RegentError):
+    """Bytes from outside are not what Kafka's protocol says, or a value does not fit into it.
+
+    Whoever reads from a connection closes it on this; nothing else needs to be undone.
+    """
 
 
 class CorruptJournal(RegentError):  # noqa: N818 - the name says it

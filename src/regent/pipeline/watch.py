@@ -5,9 +5,9 @@ and judges. A query that dies must not die quietly, so all of them are looked af
 """
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -31,6 +31,7 @@ from regent.pipeline.live.folder import (
 )
 from regent.pipeline.live.processor import live_alerts
 from regent.pipeline.live.webhook import Webhook
+from regent.pipeline.output import tidy
 from regent.pipeline.settings import DEFAULTS, Settings
 from regent.pipeline.sources import journal
 from regent.pipeline.sources.journal_tail import (
@@ -44,6 +45,9 @@ from regent.pipeline.sources.journal_tail import (
 TRANSITIONS: Final = "transitions"
 ALERTS: Final = "alerts"
 POLL_S: Final = 0.3
+#: What Spark says when a Python of its own was not up within ten seconds.
+LATE_PYTHON: Final = "failed to connect back"
+STARTS_MAX: Final = 10
 
 #: For streams: state on disk, and few tasks, as many for the whole life of a checkpoint.
 STREAMING: Final = {
@@ -52,6 +56,8 @@ STREAMING: Final = {
     ),
     "spark.sql.shuffle.partitions": "2",
 }
+
+NO_DATA_BATCHES: Final = "spark.sql.streaming.noDataMicroBatches.enabled"
 
 Alert: TypeAlias = dict[str, Any]
 
@@ -65,7 +71,7 @@ class QueryDied(RegentError):  # noqa: N818 - it is news
         self.reason = reason
 
 
-class Watch(Struct, frozen=True):
+class WatchPlan(Struct, frozen=True):
     """What is watched, and what is done with what is seen."""
 
     journals: tuple[str, ...]
@@ -91,11 +97,15 @@ class Watch(Struct, frozen=True):
         )
 
 
-def watch(spark: SparkSession, asked: Watch, stopping: threading.Event) -> None:
+def watch(spark: SparkSession, asked: WatchPlan, stopping: threading.Event) -> None:
     """Watch until told to stop; a QueryDied says why it ended otherwise."""
     beginning = begin(asked)
+    # What is set here is for these queries, and for nobody else in this process.
+    spark = spark.newSession()
     for key, value in STREAMING.items():
         spark.conf.set(key, value)
+    # Time goes on without data, so a watch that is to end must not wait for it.
+    spark.conf.set(NO_DATA_BATCHES, str(not asked.is_once).lower())
     with ExitStack() as stack:
         if asked.webhook is not None:
             hook = Webhook(asked.webhook, asked.folder, asked.on_news)
@@ -103,13 +113,11 @@ def watch(spark: SparkSession, asked: Watch, stopping: threading.Event) -> None:
         queries: list[StreamingQuery] = []
         stack.callback(stop_all, queries)
         for start in (start_transitions, start_alerts):
-            query = start(spark, asked, beginning.start)
-            queries.append(query)
-            wait_until_running(query)
+            start_settled(partial(start, spark, asked, beginning.start), queries, stopping, asked)
         supervise(queries, stopping, is_once=asked.is_once)
 
 
-def begin(asked: Watch) -> Beginning:
+def begin(asked: WatchPlan) -> Beginning:
     """Where in the journals the watch begins, or began when it was first started."""
     start: Offset = {} if asked.from_start else end_of_journals(asked.journals)
     beginning = asked.folder.begin(Beginning(asked.terms(), start))
@@ -128,7 +136,7 @@ def begin(asked: Watch) -> Beginning:
 # --- the queries --------------------------------------------------------------------------------
 
 
-def start_transitions(spark: SparkSession, asked: Watch, start: Offset) -> StreamingQuery:
+def start_transitions(spark: SparkSession, asked: WatchPlan, start: Offset) -> StreamingQuery:
     """Keep every line."""
     folder = asked.folder
     lines = tail_journals(spark, asked.journals, start=start)
@@ -139,7 +147,7 @@ def start_transitions(spark: SparkSession, asked: Watch, start: Offset) -> Strea
     return _started(lines.writeStream.foreachBatch(keep), TRANSITIONS, asked)
 
 
-def start_alerts(spark: SparkSession, asked: Watch, start: Offset) -> StreamingQuery:
+def start_alerts(spark: SparkSession, asked: WatchPlan, start: Offset) -> StreamingQuery:
     """Judge every record, and tell of what is found."""
     lines = tail_journals(spark, asked.journals, start=start)
 
@@ -156,7 +164,7 @@ def start_alerts(spark: SparkSession, asked: Watch, start: Offset) -> StreamingQ
     return _started(alerts.writeStream.foreachBatch(tell), ALERTS, asked)
 
 
-def _started(writer: DataStreamWriter, name: str, asked: Watch) -> StreamingQuery:
+def _started(writer: DataStreamWriter, name: str, asked: WatchPlan) -> StreamingQuery:
     writer = writer.queryName(name).option(
         "checkpointLocation", str(asked.folder.checkpoints / name)
     )
@@ -198,6 +206,8 @@ def keep_lines(lines: DataFrame, number: int, folder: LiveFolder) -> None:
             f"batch {number}: {lines_in} lines, but {parsed} parsed and {quarantined} quarantined;"
             " please report this"
         )
+    for draft in drafts.values():
+        tidy(draft)
     if quarantined and not bad.exists():
         drafts[bad].rename(bad)
     draft_of(bad)
@@ -211,10 +221,30 @@ def _rows_in(folder: Path) -> int:
 # --- looking after them ---------------------------------------------------------------------------
 
 
-def wait_until_running(query: StreamingQuery) -> None:
-    """Each query starts a Python of its own, and Spark gives that little time: one by one."""
-    while query.isActive and query.status["message"].startswith("Initializing"):
-        time.sleep(POLL_S)
+def start_settled(
+    start: Callable[[], StreamingQuery],
+    queries: list[StreamingQuery],
+    stopping: threading.Event,
+    asked: WatchPlan,
+) -> None:
+    """Add a query, and wait until its first batch is done.
+
+    Each query starts Pythons of its own, for which Spark waits ten seconds and no more. So they
+    start one after the other, and where one is late on a busy machine the query starts again: its
+    checkpoint knows where.
+    """
+    for is_last in [*(False for _ in range(1, STARTS_MAX)), True]:
+        query = start()
+        queries.append(query)
+        while query.isActive and query.lastProgress is None:
+            if stopping.wait(POLL_S):
+                return
+        error = query.exception()
+        if error is None or LATE_PYTHON not in str(error) or is_last:
+            _raise_if_dead(query)
+            return
+        queries.remove(query)
+        asked.on_news(f"the query `{query.name}` starts again, because its Python came too late")
 
 
 def supervise(

@@ -14,7 +14,7 @@ from regent.journal.record import Record, kind_of
 from regent.model import facts
 from regent.model.states import PartitionState
 from regent.pipeline.live.memory import ClusterMemory, Heard, PartitionMemory, Shelf
-from regent.pipeline.live.rows import Assignment, Leadership, Said, Source
+from regent.pipeline.live.rows import KnownAssignment, KnownLeadership, Said, Source
 from regent.pipeline.live.spells import Watchman, spell_from
 from regent.pipeline.schemas import NO_LEADER
 from regent.pipeline.settings import Settings
@@ -33,7 +33,7 @@ Led: TypeAlias = (
 TOLD: Final = ("topic", "partition", "broker_id", "reason", "path", "bounced")
 
 
-class Line(Struct, frozen=True):
+class HeardLine(Struct, frozen=True):
     """A record and where it stands."""
 
     record: Record
@@ -56,9 +56,9 @@ class Hearing:
         self._shelf = shelf
         self._watchman = Watchman(cluster, memory, settings, now_ms)
 
-    def hear(self, lines: Iterable[Line]) -> Iterator[Said]:
+    def hear(self, lines: Iterable[HeardLine]) -> Iterator[Said]:
         """Rows for all that is new in these records."""
-        repeated: list[Line] = []
+        repeated: list[HeardLine] = []
         for line in sorted(lines, key=lambda each: each.order):
             record = line.record
             if record.controller_epoch > 0:
@@ -87,7 +87,7 @@ class Hearing:
             last.sequence,
         )
 
-    def _note_number(self, line: Line) -> Iterator[Said]:
+    def _note_number(self, line: HeardLine) -> Iterator[Said]:
         """Numbers are dense, so one that is left out is a record that was lost."""
         record = line.record
         last = self._memory.heard.get(record.controller_id)
@@ -113,7 +113,7 @@ class Hearing:
 
     # --- the record -----------------------------------------------------------------------------
 
-    def _hear_deposed(self, line: Line) -> Iterator[Said]:
+    def _hear_deposed(self, line: HeardLine) -> Iterator[Said]:
         """It happened, but it changes nothing any more, and proves nothing about what is now."""
         fact = line.record.fact
         if isinstance(fact, Led):
@@ -123,7 +123,7 @@ class Hearing:
         elif isinstance(fact, TROUBLES):
             yield self._said(line, **_trouble(fact))
 
-    def _hear_current(self, line: Line) -> Iterator[Said]:
+    def _hear_current(self, line: HeardLine) -> Iterator[Said]:
         fact = line.record.fact
         if isinstance(fact, facts.PartitionsStarted | facts.RequestSent):
             yield from self._drop_vanished(line.record)
@@ -131,7 +131,7 @@ class Hearing:
         if hear is not None:
             yield from hear(self, line, fact)
 
-    def _hear_led(self, line: Line, fact: Led) -> Iterator[Said]:
+    def _hear_led(self, line: HeardLine, fact: Led) -> Iterator[Said]:
         partition = self._partition(fact.topic, fact.partition)
         yield self._leadership_said(line, partition, {**_moved(fact), **_led(fact, line.record)})
         partition.leader, partition.isr = fact.leader, fact.isr
@@ -139,7 +139,7 @@ class Hearing:
             partition.state = PartitionState.ONLINE
         yield from self._look(line, fact.topic, fact.partition)
 
-    def _hear_move(self, line: Line, fact: facts.PartitionMoved) -> Iterator[Said]:
+    def _hear_move(self, line: HeardLine, fact: facts.PartitionMoved) -> Iterator[Said]:
         yield self._said(line, **_moved(fact))
         partition = self._partition(fact.topic, fact.partition)
         if PartitionState.NON_EXISTENT in {fact.before, fact.after}:
@@ -150,10 +150,10 @@ class Hearing:
         partition.state = fact.after
         yield from self._look(line, fact.topic, fact.partition)
 
-    def _hear_replica(self, line: Line, fact: facts.ReplicaMoved) -> Iterator[Said]:
+    def _hear_replica(self, line: HeardLine, fact: facts.ReplicaMoved) -> Iterator[Said]:
         yield self._said(line, **_moved(fact))
 
-    def _hear_assignment(self, line: Line, fact: facts.AssignmentChanged) -> Iterator[Said]:
+    def _hear_assignment(self, line: HeardLine, fact: facts.AssignmentChanged) -> Iterator[Said]:
         """Those of the assignment before may be in the ISR a while longer."""
         partition = self._partition(fact.topic, fact.partition)
         previous, record = partition.assignment, line.record
@@ -165,7 +165,7 @@ class Hearing:
         partition.assignment = _assigned(line, fact.replicas, either)
         return iter(())
 
-    def _hear_loaded(self, line: Line, fact: facts.TopicLoaded) -> Iterator[Said]:
+    def _hear_loaded(self, line: HeardLine, fact: facts.TopicLoaded) -> Iterator[Said]:
         for found in fact.partitions:
             partition = self._partition(fact.topic, found.partition)
             is_another = fact.topic_id is None or fact.topic_id != partition.topic_id
@@ -184,7 +184,7 @@ class Hearing:
             partition.isr = found.isr or ()
             yield from self._look(line, fact.topic, found.partition)
 
-    def _hear_started(self, line: Line, fact: facts.PartitionsStarted) -> Iterator[Said]:
+    def _hear_started(self, line: HeardLine, fact: facts.PartitionsStarted) -> Iterator[Said]:
         named = {
             **dict.fromkeys(fact.offline, PartitionState.OFFLINE),
             **dict.fromkeys(fact.new, PartitionState.NEW),
@@ -194,14 +194,14 @@ class Hearing:
                 partition.state = named.get(number, PartitionState.ONLINE)
                 yield from self._look(line, fact.topic, number)
 
-    def _hear_forgotten(self, line: Line, fact: facts.TopicForgotten) -> Iterator[Said]:
+    def _hear_forgotten(self, line: HeardLine, fact: facts.TopicForgotten) -> Iterator[Said]:
         for number in sorted(self._shelf.partitions(fact.topic)):
             yield from self._forget(fact.topic, number, line.record.at_ms)
 
-    def _hear_trouble(self, line: Line, fact: facts.Fact) -> Iterator[Said]:
+    def _hear_trouble(self, line: HeardLine, fact: facts.Fact) -> Iterator[Said]:
         yield self._said(line, **_trouble(fact))
 
-    def _hear_log_dir(self, line: Line, fact: facts.LogDirFailed) -> Iterator[Said]:
+    def _hear_log_dir(self, line: HeardLine, fact: facts.LogDirFailed) -> Iterator[Said]:
         """Trouble unless the broker can serve the replica again."""
         yield self._said(line, is_over=fact.loaded, **_trouble(fact))
 
@@ -226,7 +226,7 @@ class Hearing:
         partition = self._shelf.partitions(topic).pop(number)
         yield from self._watchman.gone(topic, number, partition, at_ms)
 
-    def _look(self, line: Line, topic: str, number: int) -> Iterator[Said]:
+    def _look(self, line: HeardLine, topic: str, number: int) -> Iterator[Said]:
         partition = self._partition(topic, number)
         record = line.record
         began = spell_from(
@@ -237,14 +237,14 @@ class Hearing:
     # --- rows -----------------------------------------------------------------------------------
 
     def _leadership_said(
-        self, line: Line, partition: PartitionMemory, columns: Mapping[str, Any]
+        self, line: HeardLine, partition: PartitionMemory, columns: Mapping[str, Any]
     ) -> Said:
         """A leadership beside the one before it, which it then is for the next."""
         known: dict[str, Any] = {}
         if not self._is_doubtful(line.record):
             known = {"before": partition.leadership, "assignment": partition.assignment}
         said = self._said(line, **columns, **known)
-        partition.leadership = Leadership(
+        partition.leadership = KnownLeadership(
             kind=said.kind,
             controller_id=line.record.controller_id,
             controller_epoch=line.record.controller_epoch,
@@ -255,7 +255,7 @@ class Hearing:
         )
         return said
 
-    def _said(self, line: Line, *, kind: str | None = None, **columns: Any) -> Said:
+    def _said(self, line: HeardLine, *, kind: str | None = None, **columns: Any) -> Said:
         record = line.record
         return Said(
             cluster=self._cluster,
@@ -322,9 +322,13 @@ def _found(found: facts.LoadedPartition) -> dict[str, Any]:
     }
 
 
-def _assigned(line: Line, replicas: tuple[int, ...], either: tuple[int, ...] | None) -> Assignment:
+def _assigned(
+    line: HeardLine, replicas: tuple[int, ...], either: tuple[int, ...] | None
+) -> KnownAssignment:
     record = line.record
-    return Assignment(record.controller_id, record.controller_epoch, line.source, replicas, either)
+    return KnownAssignment(
+        record.controller_id, record.controller_epoch, line.source, replicas, either
+    )
 
 
 def _trouble(fact: facts.Fact) -> dict[str, Any]:
@@ -341,7 +345,7 @@ TROUBLES: Final = (
 )
 
 #: What is done with each kind of fact; the others change nothing here.
-HEARD_BY: Final[Mapping[type, Callable[[Hearing, Line, Any], Iterator[Said]]]] = {
+HEARD_BY: Final[Mapping[type, Callable[[Hearing, HeardLine, Any], Iterator[Said]]]] = {
     **dict.fromkeys(
         (
             facts.LeaderElected,

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct, field
 
 from regent.model.states import PartitionState
-from regent.pipeline.live.rows import Assignment, Leadership, Source
+from regent.pipeline.live.rows import KnownAssignment, KnownLeadership, Source
 from regent.pipeline.schemas import NO_LEADER
 
 
@@ -39,8 +39,8 @@ class PartitionMemory(Struct):
     isr: tuple[int, ...] | None = None
     last_leader: int | None = None
     #: The last leadership of this life of the partition.
-    leadership: Leadership | None = None
-    assignment: Assignment | None = None
+    leadership: KnownLeadership | None = None
+    assignment: KnownAssignment | None = None
     leaderless: Spell | None = None
     under_min_isr: Spell | None = None
 

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 
 from regent.journal.record import decode
-from regent.pipeline.live.hearing import Hearing, Line
+from regent.pipeline.live.hearing import HeardLine, Hearing
 from regent.pipeline.live.memory import Shelf, cluster_from, cluster_text
 from regent.pipeline.live.rows import Said, Source, to_text
 from regent.pipeline.live.rules import judged
@@ -69,7 +69,7 @@ class ClusterProcessor(StatefulProcessor):
     ) -> Iterator[Row]:
         """Hear the new records of a cluster."""
         lines = [
-            Line(record, Source(row["file"], row["line"], record.seq))
+            HeardLine(record, Source(row["file"], row["line"], record.seq))
             for row in rows
             for record in [decode(row["text"].encode())]
         ]
@@ -85,7 +85,7 @@ class ClusterProcessor(StatefulProcessor):
         yield from self._with_memory(key, timerValues, [])
 
     def _with_memory(
-        self, key: Any, timer_values: TimerValues, lines: Iterable[Line]
+        self, key: Any, timer_values: TimerValues, lines: Iterable[HeardLine]
     ) -> Iterator[Row]:
         """Fetch what is remembered of a cluster, use it, and put it back."""
         (cluster,) = key

@@ -21,7 +21,7 @@ class Source(Struct, frozen=True):
     sequence: int
 
 
-class Leadership(Struct, frozen=True, kw_only=True):
+class KnownLeadership(Struct, frozen=True, kw_only=True):
     """Who leads, as it was written or found, and where that is said."""
 
     kind: str
@@ -37,7 +37,7 @@ class Leadership(Struct, frozen=True, kw_only=True):
     written_epoch: int | None
 
 
-class Assignment(Struct, frozen=True):
+class KnownAssignment(Struct, frozen=True):
     """Who has replicas. `either` adds those of the assignment before, null when it is not known."""
 
     controller_id: int
@@ -71,8 +71,8 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     isr: tuple[int, ...] | UnsetType = UNSET
     zk_version: int | UnsetType | None = UNSET
     written_epoch: int | UnsetType | None = UNSET
-    before: Leadership | UnsetType | None = UNSET
-    assignment: Assignment | UnsetType | None = UNSET
+    before: KnownLeadership | UnsetType | None = UNSET
+    assignment: KnownAssignment | UnsetType | None = UNSET
     # a gap in the numbers of a controller's records
     previous: int | UnsetType = UNSET
     # trouble of a broker or a controller
