@@ -105,7 +105,7 @@ def test_the_files_are_what_our_own_reader_takes(tmp_path: Path) -> None:
         write_files(tmp_path / "out", plan, [])
 
 
-def test_a_topic_may_have_any_name() -> None:
+def test_each_partition_has_a_line_of_its_own() -> None:
     problem = problem_of([(1,)], dict.fromkeys((1, 2)))
     moves = whole_plan(drain(problem, [1]))
 

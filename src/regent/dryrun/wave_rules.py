@@ -13,7 +13,6 @@ from itertools import accumulate
 from msgspec import Struct
 
 from regent.dryrun.snapshot import Snapshot, SnapshotBroker, SnapshotPartition
-from regent.model.ids import NO_LEADER
 
 Row = tuple[int, ...]
 
@@ -63,7 +62,7 @@ class WaveRules:
 
 def unfinished(missing: Sequence[int]) -> str:
     """What is said of a move that waits for these replicas."""
-    return f"its move does not end: {list(missing)} are not in sync"
+    return f"its move does not end: {list(missing)} are not in sync and alive"
 
 
 def _least_crowding(brokers: Iterable[SnapshotBroker]) -> list[int]:
@@ -81,37 +80,38 @@ class ModelledPartition:
     """A partition that goes through the waves without a controller."""
 
     def __init__(self, partition: SnapshotPartition, live: frozenset[int]) -> None:
+        """As a controller has it when it has taken office: led by somebody in sync and alive."""
         known = partition.leadership
+        in_sync = partition.replicas if known is None else known.isr
         self.live = live
+        self.is_new = known is None
         self.replicas: Row = partition.replicas
-        self.isr: Row = () if known is None else known.isr
-        self.leader = NO_LEADER if known is None else known.leader
+        self.in_sync: Row = tuple(broker for broker in in_sync if broker in live)
 
     def view(self, target: Row | None = None) -> PartitionView:
         """As the rules see it; while it moves, with its target."""
         return PartitionView(
-            sum(broker in self.live for broker in self.isr),
-            self.leader in self.live,
-            self.replicas if target is None else target,
+            len(self.in_sync), bool(self.in_sync), self.replicas if target is None else target
         )
 
     def missing(self, target: Row) -> Row:
-        """Who of the target is not in sync even when all have caught up who can."""
+        """Who of the target is not in sync even when all have caught up who can.
+
+        Nobody, if only the order changes: there is nothing to wait for.
+        """
+        if set(target) == set(self.replicas):
+            return ()
         return tuple(broker for broker in target if broker not in self._caught_up(target))
 
     def move(self, target: Row) -> None:
         """The end of a move that nobody is missing for."""
         if set(target) != set(self.replicas):
-            self.isr = tuple(broker for broker in self._caught_up(target) if broker in target)
+            self.in_sync = tuple(broker for broker in self._caught_up(target) if broker in target)
         self.replicas = target
-        if self.leader not in target:
-            able = [broker for broker in target if broker in self.isr and broker in self.live]
-            self.leader = able[0] if able else self.leader
 
     def _caught_up(self, target: Row) -> Row:
-        if set(target) == set(self.replicas):
-            return tuple(dict.fromkeys((*self.isr, *target)))
-        if self.leader not in self.live:
-            return self.isr
+        """Without anybody in sync there is nothing to copy from, unless nobody ever led."""
+        if not (self.in_sync or self.is_new):
+            return ()
         joined = (broker for broker in target if broker in self.live)
-        return tuple(dict.fromkeys((*self.isr, *joined)))
+        return tuple(dict.fromkeys((*self.in_sync, *joined)))

@@ -208,8 +208,8 @@ class _Trial:
         yield from self._look(number, partitions)
         for partition in partitions:
             if partition in self.state.reassigning:
-                target, isr = partition.assignment.target, _isr(partition)
-                missing = [broker for broker in target if broker not in isr]
+                ready = [b for b in _isr(partition) if b in self.state.brokers]
+                missing = [b for b in partition.assignment.target if b not in ready]
                 yield WaveFinding(number, str(partition), unfinished(missing))
         self.cluster.forget_what_was_done()
 
