@@ -181,6 +181,7 @@ def down(broker_id: int) -> facts.BrokerDown:
 BORN = moved(NON_EXISTENT, NEW)
 RESIGNED = facts.ControllerResigned("asked to")
 DELETION_STARTED = facts.DeletionAdvanced("t", "started")
+STARTED = (facts.ReplicasStarted("t"), facts.PartitionsStarted("t"))
 REPLICA_LEAVES = replica_moved(ReplicaState.OFFLINE, ReplicaState.DELETION_STARTED)
 
 # --- moves ------------------------------------------------------------------------------------
@@ -228,6 +229,41 @@ MOVES = {
             replica_moved(ReplicaState.NEW, ReplicaState.OFFLINE),
         ),
         finding("replica_chain_broken", 3, 2),
+    ),
+    "a partition leaves where it was not started": case(
+        reign(up(1), up(2), loaded(), *STARTED, moved(OFFLINE, OFFLINE)),
+        finding("partition_chain_broken", 7, 6),
+    ),
+    "a replica leaves where it was not started": case(
+        reign(
+            up(1),
+            up(2),
+            loaded(),
+            *STARTED,
+            replica_moved(ReplicaState.OFFLINE, ReplicaState.OFFLINE),
+        ),
+        finding("replica_chain_broken", 7, 5),
+    ),
+    "everything leaves where it was started": case(
+        reign(
+            up(1),
+            up(2),
+            loaded(),
+            facts.ReplicasStarted("t", brokers(2)),
+            facts.PartitionsStarted("t", offline=(0,)),
+            replica_moved(ReplicaState.DELETION_INELIGIBLE, ReplicaState.OFFLINE),
+            elected(1, [1]),
+        )
+    ),
+    "another topic is started": case(
+        reign(
+            up(1),
+            up(2),
+            loaded(),
+            facts.ReplicasStarted("other"),
+            facts.PartitionsStarted("other"),
+            moved(OFFLINE, OFFLINE),
+        )
     ),
     "a partition leaves where it is not, but records are lost": case(
         (*reign(BORN), *told(moved(ONLINE, OFFLINE), first=4)), finding("records_lost", 4)
@@ -296,6 +332,16 @@ LEADERSHIPS = {
     "an ISR that a leader wrote under an old controller is found": case(
         (*reign(), *reign(loaded(), learned(1, 0, 1), epoch=2))
     ),
+    "an ISR that a deposed controller wrote is found": case(
+        (*reign(), *reign(loaded(), raised([1, 2], 1, 1), learned(1, 1, 2), epoch=2)),
+        finding("overruled_by_deposed", 4, 3, epoch=2),
+    ),
+    "an ISR that a leader wrote after it was told is found": case(
+        (
+            *reign(),
+            *reign(loaded(), raised([1, 2], 1, 1), learned(1, 1, 2, written_epoch=2), epoch=2),
+        )
+    ),
     "a replica that is not in sync is elected": case(
         reign(loaded(isr=[1, 2]), elected(3, [3])),
         finding("out_of_sync_replica_trusted", 3, 2),
@@ -337,6 +383,9 @@ REIGNS = {
         (*reign(controller=1), *reign(controller=2)),
         finding("two_controllers_in_one_epoch", 1, 1),
     ),
+    "log: brokers say that there were two controllers": case(
+        (*reign(controller=1), *reign(controller=2))
+    ),
     "an epoch is won twice": case(
         reign(facts.ControllerElected()), finding("epoch_won_twice", 1, 2)
     ),
@@ -348,12 +397,15 @@ REIGNS = {
     "a controller goes back to an epoch": case(
         (*reign(), *reign(epoch=2, controller=1, first=2), *told(up(1), first=3)),
         finding("controller_epoch_went_back", 3, 2),
-        finding("records_lost", 3),
+    ),
+    "a controller goes back to an epoch, and records are lost": case(
+        (*reign(), *reign(epoch=2, controller=1, first=2), *told(up(1), first=5)),
+        finding("controller_epoch_went_back", 5, 2),
+        finding("records_lost", 5),
     ),
     "a controller acts before it is elected": case(
         told(BORN, facts.ControllerElected()),
         finding("acted_before_elected", 1, 2),
-        finding("beginning_lost", 1),
     ),
     "a controller acts after it resigned": case(
         reign(RESIGNED, BORN), finding("acted_after_resigning", 3, 2)

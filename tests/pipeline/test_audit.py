@@ -32,11 +32,13 @@ def histories(spark: SparkSession, cases: Mapping[str, Case]) -> DataFrame:
         for each in case.records
     ]
     is_log = F.col("cluster").startswith("log: ")
+    is_hearsay = F.col("cluster").startswith("log: brokers say")
     return (
         transitions_of(spark, *records)
         .withColumn("cluster", F.col("cause"))
         .withColumn("source", F.when(is_log, "log").otherwise(F.col("source")))
         .withColumn("zk_version", F.when(~is_log, F.col("zk_version")))
+        .withColumn("reporter_id", F.when(is_hearsay, 9).otherwise(F.col("reporter_id")))
     )
 
 
@@ -134,6 +136,12 @@ def test_a_finding_tells_everything_that_is_needed(findings: list[Row]) -> None:
 SENTENCES = {
     "an illegal move of a replica":
         "the replica on 2 went from OnlineReplica to NonExistentReplica, which no machine allows",
+    "a partition leaves where it was not started":
+        "the partition left OfflinePartition for OfflinePartition, but its controller had started "
+        "it in OnlinePartition",
+    "an ISR that a deposed controller wrote is found":
+        "leader epoch 1, version 2, was written under controller epoch 1 after epoch 2 had seen "
+        "leader epoch 1, version 1",
     "a deposed controller writes":
         "controller 1 of epoch 1 wrote leader epoch 1 as version 1 after controller 2 of epoch 2 "
         "had seen leader epoch 0, version 0",

@@ -7,7 +7,7 @@ known before has ended there. With its partition a replica ends too.
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from regent.model.states import ReplicaState
@@ -55,7 +55,6 @@ def replica_steps(transitions: DataFrame) -> DataFrame:
     moved = transitions.filter(F.col("kind") == REPLICA_MOVED).select(
         *POSITION, "topic", "partition", "broker_id", F.col("replica_after").alias("state")
     )
-    is_away = F.array_contains("offline_brokers", F.col("broker_id"))
     started = (
         after_loading(transitions, REPLICAS_STARTED)
         .drop("partition", "broker_id")
@@ -66,12 +65,18 @@ def replica_steps(transitions: DataFrame) -> DataFrame:
             "topic",
             "one.partition",
             "broker_id",
-            F.when(is_away, F.lit(ReplicaState.DELETION_INELIGIBLE))
-            .when(~is_away, F.lit(ReplicaState.ONLINE))
-            .alias("state"),
+            replica_state_when_started(F.col("broker_id")).alias("state"),
         )
     )
     return moved.unionByName(started)
+
+
+def replica_state_when_started(broker_id: Column) -> Column:
+    """The state in which the replica machine started a replica of its topic."""
+    is_away = F.array_contains("offline_brokers", broker_id)
+    return F.when(is_away, F.lit(ReplicaState.DELETION_INELIGIBLE)).when(
+        ~is_away, F.lit(ReplicaState.ONLINE)
+    )
 
 
 def _ended(transitions: DataFrame, steps: DataFrame) -> DataFrame:

@@ -78,14 +78,8 @@ def _topic_steps(transitions: DataFrame) -> DataFrame:
     steps = loads.unionByName(after_loading(transitions, STARTED, FORGOTTEN))
     partition = F.col("one.partition")
     kind = F.col("kind")
-    state = (
-        F.when(kind == FORGOTTEN, F.lit(PartitionState.NON_EXISTENT))
-        .when((kind == STARTED) & F.array_contains("new", partition), F.lit(PartitionState.NEW))
-        .when(
-            (kind == STARTED) & F.array_contains("offline", partition),
-            F.lit(PartitionState.OFFLINE),
-        )
-        .when(kind == STARTED, F.lit(PartitionState.ONLINE))
+    state = F.when(kind == FORGOTTEN, F.lit(PartitionState.NON_EXISTENT)).when(
+        kind == STARTED, state_when_started(partition)
     )
     return steps.withColumn("one", F.explode("members")).select(
         *POSITION,
@@ -95,6 +89,15 @@ def _topic_steps(transitions: DataFrame) -> DataFrame:
         F.when(kind == LOADED, _leadership("one.")).alias("leadership"),
         F.when(kind == LOADED, _assignment("one.")).alias("assignment"),
         F.lit(False).alias("unclean"),
+    )
+
+
+def state_when_started(partition: Column) -> Column:
+    """The state in which the partition machine started a partition of its topic."""
+    return (
+        F.when(F.array_contains("new", partition), F.lit(PartitionState.NEW))
+        .when(F.array_contains("offline", partition), F.lit(PartitionState.OFFLINE))
+        .otherwise(F.lit(PartitionState.ONLINE))
     )
 
 

@@ -216,12 +216,20 @@ def _acted_after_deposed(_: Settings) -> Column:
 
 
 def _is_overruled(_: Settings) -> Column:
-    """Old leaders write ISRs under old controller epochs; a leader epoch is a controller's."""
+    """Only controllers raise leader epochs, and nobody takes a controller's epoch back.
+
+    A leader of old writes its ISR itself, under the controller epoch of the leadership that it was
+    told: that may be an old one, but never older than that of the version it writes upon.
+    """
+    is_raised = F.col("leader_epoch") > F.col("before.leader_epoch")
+    is_taken_back = (F.col("zk_version") > F.col("before.zk_version")) & (
+        F.col("written_epoch") < F.col("before.written_epoch")
+    )
     return (
         (F.col("kind") == LEARNED)
         & _is_of_this_reign("before")
-        & (F.col("leader_epoch") > F.col("before.leader_epoch"))
         & (F.col("written_epoch") < F.col("controller_epoch"))
+        & (is_raised | is_taken_back)
     )
 
 
@@ -348,12 +356,16 @@ RULES: Final = (
         detail=lambda _: sentence(
             "leader epoch ",
             F.col("leader_epoch"),
-            " was written under controller epoch ",
+            ", version ",
+            F.col("zk_version"),
+            ", was written under controller epoch ",
             F.col("written_epoch"),
             " after epoch ",
             F.col("controller_epoch"),
             " had seen leader epoch ",
             F.col("before.leader_epoch"),
+            ", version ",
+            F.col("before.zk_version"),
         ),
         needs_whole_reign=True,
     ),

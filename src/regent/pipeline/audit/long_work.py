@@ -6,7 +6,6 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from regent.model.states import ReplicaState
-from regent.pipeline.audit.moves import REPLICA_MOVED
 from regent.pipeline.audit.rule import (
     JOURNAL,
     POSITION,
@@ -18,6 +17,7 @@ from regent.pipeline.audit.rule import (
     record_of,
     sentence,
 )
+from regent.pipeline.replica_timelines import REPLICA_MOVED
 from regent.pipeline.schemas import INT
 from regent.pipeline.settings import Settings
 from regent.pipeline.steps import ASSIGNED, LOADED

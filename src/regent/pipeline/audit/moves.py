@@ -1,4 +1,4 @@
-"""Moves of partitions and replicas: legal ones only, and each from where the last one ended."""
+"""Moves of partitions and replicas: legal ones only, and each from where its thing was."""
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
@@ -20,11 +20,16 @@ from regent.pipeline.audit.rule import (
     record_of,
     sentence,
 )
+from regent.pipeline.replica_timelines import (
+    REPLICA_MOVED,
+    REPLICAS_STARTED,
+    replica_state_when_started,
+)
+from regent.pipeline.schemas import INT, STRING
 from regent.pipeline.settings import Settings
-from regent.pipeline.steps import LED, MOVED
+from regent.pipeline.steps import LED, MOVED, STARTED, after_loading, state_when_started
 
 ELECTED: Final = "leader_elected"
-REPLICA_MOVED: Final = "replica_moved"
 #: A partition's own moves have no broker; in a key that would be null, and null equals nothing.
 OF_PARTITION: Final = -1
 
@@ -80,19 +85,54 @@ def moves(transitions: DataFrame) -> DataFrame:
 
 
 def chains(transitions: DataFrame) -> DataFrame:
-    """Every move beside the move before it, of the same thing under the same controller.
+    """Every move beside what its controller had last said of the state of the same thing.
 
-    Grain: one record. A new controller starts from what it finds, so its first move follows none.
+    Grain: one record about one thing. A new controller starts from what it finds, so the first it
+    says, by a move or by how its machines started, follows nothing.
     """
     of_thing = Window.partitionBy(
         *REIGN, "topic", "partition", F.coalesce("broker_id", F.lit(OF_PARTITION))
     ).orderBy("sequence")
+    started = _started(transitions)
     moved = moves(transitions).filter(F.col("kind").isin(MOVED, ELECTED, REPLICA_MOVED))
-    return moved.withColumns(
-        {
-            "known": F.lag("state_after").over(of_thing),
-            "against": F.array(F.lag("record").over(of_thing)),
-        }
+    last_said = F.lag(F.struct("state_after", "kind", "record")).over(of_thing)
+    return (
+        moved.select(*started.columns)
+        .unionByName(started)
+        .withColumn("last", last_said)
+        .withColumn("against", F.array("last.record"))
+    )
+
+
+def _started(transitions: DataFrame) -> DataFrame:
+    """How the machines of a new controller started what it had loaded; these are no moves.
+
+    Grain: one record and one partition, or one replica.
+    """
+    kind = F.col("kind")
+    nothing = F.lit(None).cast(STRING)
+    brokers = F.when(kind == REPLICAS_STARTED, F.col("one.replicas")).otherwise(
+        F.array(F.lit(None).cast(INT))
+    )
+    state = F.when(kind == STARTED, state_when_started(F.col("one.partition"))).when(
+        kind == REPLICAS_STARTED, replica_state_when_started(F.col("broker_id"))
+    )
+    return (
+        after_loading(transitions, STARTED, REPLICAS_STARTED)
+        .withColumn("one", F.explode("members"))
+        .withColumn("broker_id", F.explode(brokers))
+        .select(
+            "cluster",
+            "topic",
+            "one.partition",
+            "broker_id",
+            *(name for name in POSITION if name != "record"),
+            record_of().alias("record"),
+            "source",
+            "kind",
+            nothing.alias("state_before"),
+            state.alias("state_after"),
+        )
     )
 
 
@@ -133,7 +173,7 @@ def _is_broken_chain(*, is_replica: bool) -> Column:
     gone = (PartitionState.NON_EXISTENT.value, ReplicaState.NON_EXISTENT.value)
     before = F.col("state_before")
     is_kind = (F.col("kind") == REPLICA_MOVED) == F.lit(is_replica)
-    return is_kind & (before != F.col("known")) & ~before.isin(*gone)
+    return is_kind & (before != F.col("last.state_after")) & ~before.isin(*gone)
 
 
 def _broken_chain(_: Settings) -> Column:
@@ -145,8 +185,11 @@ def _broken_chain(_: Settings) -> Column:
         F.col("state_before"),
         " for ",
         F.col("state_after"),
-        ", but its last move had ended in ",
-        F.col("known"),
+        F.when(
+            F.col("last.kind").isin(STARTED, REPLICAS_STARTED),
+            F.lit(", but its controller had started it in "),
+        ).otherwise(F.lit(", but its last move had ended in ")),
+        F.col("last.state_after"),
     )
 
 

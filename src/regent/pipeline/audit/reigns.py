@@ -10,7 +10,6 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from regent.pipeline.audit.leaderships import WRITTEN
-from regent.pipeline.audit.moves import REPLICA_MOVED
 from regent.pipeline.audit.rule import (
     JOURNAL,
     POSITION,
@@ -22,6 +21,7 @@ from regent.pipeline.audit.rule import (
     record_of,
     sentence,
 )
+from regent.pipeline.replica_timelines import REPLICA_MOVED
 from regent.pipeline.settings import Settings
 from regent.pipeline.steps import ASSIGNED, MOVED
 
@@ -161,16 +161,28 @@ def gaps(transitions: DataFrame) -> DataFrame:
     """The first record after each gap in a reign's sequence numbers.
 
     Grain: (cluster, controller_epoch, controller_id, sequence). Numbers are dense, so a bitmap says
-    which thousands of them have a gap, and only those are sorted.
+    which thousands of them have a gap, and only those are sorted. A number that stands in the same
+    file under another epoch is not lost: one process wrote both.
     """
-    holes = _sparse_buckets(transitions)
-    in_bucket = Window.partitionBy(*REIGN, "bucket").orderBy("sequence")
-    records = _numbered(transitions).join(
-        F.broadcast(holes.filter("is_sparse")), on=[*REIGN, "bucket"], how="inner"
+    holes = _sparse_buckets(transitions).filter("is_sparse")
+    process = ["cluster", "controller_id", "bucket"]
+    in_reign = Window.partitionBy(*process, "controller_epoch").orderBy("sequence")
+    in_file = Window.partitionBy(*process, "record.file").orderBy("sequence")
+    records = (
+        _numbered(transitions)
+        .join(F.broadcast(holes.select(*process).distinct()), on=process, how="left_semi")
+        .join(
+            F.broadcast(holes.select(*REIGN, "bucket", "last_of_previous")),
+            on=[*REIGN, "bucket"],
+            how="left",
+        )
     )
-    previous = F.coalesce(F.lag("sequence").over(in_bucket), F.col("last_of_previous"))
+    of_reign = F.coalesce(F.lag("sequence").over(in_reign), F.col("last_of_previous"))
     return (
-        records.withColumn("previous", previous)
+        records.withColumn("of_reign", of_reign)
+        .withColumn("of_file", F.lag("sequence").over(in_file))
+        .filter(F.col("of_reign").isNotNull())
+        .withColumn("previous", F.greatest("of_reign", "of_file"))
         .filter(F.col("sequence") > F.col("previous") + 1)
         .select(
             "cluster",
@@ -197,9 +209,9 @@ def incomplete_reigns(transitions: DataFrame) -> DataFrame:
         .groupBy(*REIGN)
         .agg(
             F.bool_or("is_sparse").alias("has_gap"),
-            F.min_by("first_kind", "first_of_bucket").alias("first_kind"),
+            F.bool_or("has_election").alias("has_election"),
         )
-        .filter(F.col("has_gap") | (F.col("first_kind") != IN_OFFICE))
+        .filter(F.col("has_gap") | ~F.col("has_election"))
         .select(*REIGN)
     )
 
@@ -230,7 +242,7 @@ def _sparse_buckets(transitions: DataFrame) -> DataFrame:
         .agg(
             F.min(sequence).alias("first_of_bucket"),
             F.max(sequence).alias("last_of_bucket"),
-            F.min_by("kind", sequence).alias("first_kind"),
+            F.bool_or(F.col("kind") == IN_OFFICE).alias("has_election"),
             seen.alias("seen"),
         )
     )
@@ -301,7 +313,7 @@ RULES: Final = (
         meaning="What a controller recorded from its election on is missing from its journal.",
         requirements=("J1", "J2"),
         look=reigns,
-        is_broken=lambda _: F.col("kind") != IN_OFFICE,
+        is_broken=lambda _: F.col("wins") == 0,
         detail=lambda _: sentence(
             "the first known record of epoch ",
             F.col("controller_epoch"),
