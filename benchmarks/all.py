@@ -22,6 +22,7 @@ ROOT: Final = Path(__file__).parents[1]
 MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "core": ("--partitions", "1000,2000", "--repetitions", "1"),
     "what_if": ("--partitions", "1000,2000", "--repetitions", "1"),
+    "wire": ("--partitions", "1000,2000", "--repetitions", "1"),
     "simulation": ("--partitions", "5", "--simulated-ms", "2000", "--repetitions", "1"),
 }
 

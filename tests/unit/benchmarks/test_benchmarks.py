@@ -78,7 +78,7 @@ def test_all_are_run_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     figures = msgspec.json.decode(kept.read_bytes())
     assert figures == msgspec.json.decode(capsys.readouterr().out)
-    assert set(figures["benchmarks"]) == {"core", "what_if", "simulation"}
+    assert set(figures["benchmarks"]) == {"core", "what_if", "wire", "simulation"}
     assert figures["cpus"]
 
 

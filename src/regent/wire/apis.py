@@ -1,0 +1,71 @@
+"""Which of Kafka's APIs are spoken here, and in which versions: the table, and nothing else."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class ApiKey(IntEnum):
+    """Kafka's numbers."""
+
+    METADATA = 3
+    LEADER_AND_ISR = 4
+    STOP_REPLICA = 5
+    UPDATE_METADATA = 6
+    CONTROLLED_SHUTDOWN = 7
+    API_VERSIONS = 18
+    CREATE_TOPICS = 19
+    DELETE_TOPICS = 20
+    CREATE_PARTITIONS = 37
+    ELECT_LEADERS = 43
+    ALTER_PARTITION_REASSIGNMENTS = 45
+    LIST_PARTITION_REASSIGNMENTS = 46
+    ALTER_PARTITION = 56
+    DESCRIBE_CLUSTER = 60
+    ALLOCATE_PRODUCER_IDS = 67
+
+
+class Api(Struct, frozen=True):
+    """One API: its versions, and since which of them messages are flexible (KIP-482)."""
+
+    key: ApiKey
+    name: str
+    first_version: int
+    last_version: int
+    flexible_since: int
+
+    def speaks(self, version: int) -> bool:
+        """Whether this version can be read and written."""
+        return self.first_version <= version <= self.last_version
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether messages of this version have tagged fields and compact lengths."""
+        return version >= self.flexible_since
+
+
+# fmt: off
+APIS: Final[Mapping[int, Api]] = {
+    row[0]: Api(*row)
+    for row in (
+        #                                      name                       versions  flexible since
+        # Metadata ends at 8: librdkafka 2.16 sends a malformed version 9.
+        (ApiKey.METADATA,                      "Metadata",                      0, 8, 9),
+        (ApiKey.LEADER_AND_ISR,                "LeaderAndIsr",                  0, 7, 4),
+        (ApiKey.STOP_REPLICA,                  "StopReplica",                   0, 4, 2),
+        (ApiKey.UPDATE_METADATA,               "UpdateMetadata",                0, 8, 6),
+        (ApiKey.CONTROLLED_SHUTDOWN,           "ControlledShutdown",            0, 3, 3),
+        (ApiKey.API_VERSIONS,                  "ApiVersions",                   0, 4, 3),
+        (ApiKey.CREATE_TOPICS,                 "CreateTopics",                  0, 7, 5),
+        (ApiKey.DELETE_TOPICS,                 "DeleteTopics",                  0, 6, 4),
+        (ApiKey.CREATE_PARTITIONS,             "CreatePartitions",              0, 3, 2),
+        (ApiKey.ELECT_LEADERS,                 "ElectLeaders",                  0, 2, 2),
+        (ApiKey.ALTER_PARTITION_REASSIGNMENTS, "AlterPartitionReassignments",   0, 0, 0),
+        (ApiKey.LIST_PARTITION_REASSIGNMENTS,  "ListPartitionReassignments",    0, 0, 0),
+        (ApiKey.ALTER_PARTITION,               "AlterPartition",                0, 3, 0),
+        (ApiKey.DESCRIBE_CLUSTER,              "DescribeCluster",               0, 1, 0),
+        (ApiKey.ALLOCATE_PRODUCER_IDS,         "AllocateProducerIds",           0, 0, 0),
+    )
+}
+# fmt: on
