@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.installed
 SEEDS  ?= 0..99
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types fmt sim soak bench behaviours mutants docs clean
+.PHONY: help setup demo test cluster check lint types fmt sim soak bench behaviours mutants docs clean
 
 help:  ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: setup  ## watch a small cluster lose and regain its leaders
 
 test: setup  ## run all tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+cluster: setup  ## run the pipeline on a Spark cluster of its own, and over Spark Connect
+	$(PYTHON) -m pytest -m cluster tests/pipeline
 
 check: lint types test  ## everything that must pass before a change goes in
 

@@ -68,7 +68,7 @@ def blast_topics(layout: DataFrame, brokers: DataFrame, lost: Sequence[int]) -> 
 
 
 def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
-    """The live members of each partition's ISR, by their ids, and how many they are.
+    """The live members of each partition's ISR, and how many they are.
 
     Grain: (cluster, topic, partition), without the partitions that have no such member: they are
     offline.
@@ -76,7 +76,7 @@ def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     per_cluster = brokers.filter(~F.col("is_live")).groupBy("cluster")
     dead = per_cluster.agg(F.collect_set("broker_id").alias("dead"))
     nobody = F.array().cast("array<int>")
-    members = F.sort_array(F.array_except("isr", F.coalesce(F.col("dead"), nobody)))
+    members = F.array_except("isr", F.coalesce(F.col("dead"), nobody))
     return (
         layout.join(F.broadcast(dead), on="cluster", how="left")
         .select(
@@ -112,8 +112,10 @@ def per_pair(partitions: DataFrame) -> DataFrame:
             (offline_by_two - 2 * offline_by_one).alias("offline_by_two"),
             (under_by_two - 2 * under_by_one).alias("under_by_two"),
         )
-        .select("*", F.posexplode("members").alias("at", "a"))
-        .select("*", F.explode(F.slice("members", F.col("at") + 1, F.size("members"))).alias("b"))
+        .filter("offline_by_one + under_by_one != 0 OR offline_by_two != 0 OR under_by_two != 0")
+        .withColumn("a", F.explode("members"))
+        .withColumn("b", F.explode("members"))
+        .filter(F.col("a") <= F.col("b"))
         .select(
             "cluster",
             "a",
@@ -125,7 +127,6 @@ def per_pair(partitions: DataFrame) -> DataFrame:
             .otherwise(F.col("under_by_two"))
             .alias("under_min_isr"),
         )
-        .filter((F.col("offline") != 0) | (F.col("under_min_isr") != 0))
     )
 
 
@@ -168,19 +169,11 @@ def with_losses_of_each(pairs: DataFrame) -> DataFrame:
 def per_rack(partitions: DataFrame, brokers: DataFrame) -> DataFrame:
     """What each partition would lose with each rack that has a member of it."""
     racks = brokers.filter(F.col("rack").isNotNull()).select("cluster", "broker_id", "rack")
-    # A number for a partition instead of its name: less to send around.
-    numbered = partitions.select(
-        F.monotonically_increasing_id().alias("row"), "cluster", "in_sync", "min_isr", "members"
-    )
     return (
-        numbered.withColumn("broker_id", F.explode("members"))
+        partitions.withColumn("broker_id", F.explode("members"))
         .join(F.broadcast(racks), on=["cluster", "broker_id"], how="inner")
-        .groupBy("row", "cluster", "rack")
-        .agg(
-            F.count("*").alias("gone"),
-            F.max("in_sync").alias("in_sync"),
-            F.max("min_isr").alias("min_isr"),
-        )
+        .groupBy("cluster", "topic", "partition", "rack", "in_sync", "min_isr")
+        .agg(F.count("*").alias("gone"))
         .select("cluster", "rack", *_losses(F.col("gone")))
     )
 
