@@ -181,6 +181,35 @@ def test_tables_of_a_run_that_was_killed_are_not_taken_for_whole(tmp_path: Path)
         OutputFolder(tmp_path).finished()
 
 
+def test_a_run_over_unchanged_snapshots_is_done_already(tmp_path: Path) -> None:
+    """What one shows depends on the one before, so all are read again if any; but none if none."""
+    (tmp_path / "a.json").write_text("{}")
+    found = tuple(find_inputs(SourceKind.SNAPSHOT, [str(tmp_path / "a.json")]))
+    asked = Job(found, OutputFolder(tmp_path / "out"))
+    with asked.folder.held():
+        asked.folder.write_manifest(Manifest(finished=True, options=asked.options(), inputs=found))
+
+    assert is_done(asked)
+
+    (tmp_path / "a.json").write_text("{ }")
+    changed = tuple(find_inputs(SourceKind.SNAPSHOT, [str(tmp_path / "a.json")]))
+    assert not is_done(Job(changed, asked.folder))
+
+
+def test_a_failed_run_leaves_no_staging_behind(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "out")
+
+    def fail() -> None:
+        with folder.held():
+            folder.begin("half")
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        fail()
+
+    assert not (tmp_path / "out" / ".staging").exists()
+
+
 def test_what_is_not_there_is_said_by_name(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 

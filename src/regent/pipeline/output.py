@@ -80,8 +80,10 @@ class OutputFolder:
                     " --out"
                 ) from error
             shutil.rmtree(self.directory / STAGING, ignore_errors=True)
-            yield
-            shutil.rmtree(self.directory / STAGING, ignore_errors=True)
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.directory / STAGING, ignore_errors=True)
 
     def _refuse_strangers(self) -> None:
         if self.directory.exists() and not self.directory.is_dir():

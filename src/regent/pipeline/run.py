@@ -69,7 +69,7 @@ def run(
     """Make all tables, put them in place, and say what there is."""
     folder = job.folder
     before = folder.manifest()
-    kept = _unchanged(job, before) if before is not None and _can_build_on(job, before) else {}
+    kept = _reusable(job, before) if before is not None else {}
     fresh = [file for file in job.inputs if file.path not in kept]
     on_progress(f"reading {len(fresh)} of {len(job.inputs)} files")
     for table in (PARSED, QUARANTINE):
@@ -100,22 +100,27 @@ def run(
     return manifest
 
 
-def _can_build_on(job: Job, before: Manifest) -> bool:
-    """Whether what was parsed before can be taken over, file by file."""
+def _reusable(job: Job, before: Manifest) -> Mapping[str, InputFile]:
+    """The files whose parsed lines can be taken over.
+
+    None when they would be read in another way now; no snapshot, because what one shows depends on
+    the one before it.
+    """
     same_reading = before.options.get("reading") == asdict(job.reading)
     same_version = before.options.get("pipeline_version") == PIPELINE_VERSION
-    return before.finished and same_reading and same_version
+    if not (before.finished and same_reading and same_version):
+        return {}
+    unchanged = _unchanged(job, before)
+    return {path: file for path, file in unchanged.items() if file.kind is not SourceKind.SNAPSHOT}
 
 
 def _unchanged(job: Job, before: Manifest) -> Mapping[str, InputFile]:
-    """The files that need not be read again. What a snapshot shows depends on the one before."""
+    """The files that are as they were."""
     known = {file.path: file for file in before.inputs}
     return {
         file.path: known[file.path]
         for file in job.inputs
-        if file.path in known
-        and file.is_unchanged_since(known[file.path])
-        and file.kind is not SourceKind.SNAPSHOT
+        if file.path in known and file.is_unchanged_since(known[file.path])
     }
 
 
