@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from regent.model.brokers import Endpoint
 from regent.model.protocol_version import LATEST, ProtocolVersion
 
 
@@ -22,3 +23,6 @@ class ControllerConfig(Struct, frozen=True):
     replication_factor_default: int = 1
     #: What the brokers speak among themselves (`inter.broker.protocol.version`).
     protocol: ProtocolVersion = LATEST
+    #: Where a node that is a controller and no broker listens. Brokers and clients look for the
+    #: controller among the live brokers, so it is listed there.
+    own_endpoint: Endpoint | None = None

@@ -84,8 +84,12 @@ class EventQueue:
         """Queue an event; its own time says when. Whoever calls a closed queue has `refusal`."""
         assert isinstance(event, EventBase), "only events are queued"
         assert not self.is_closed, "a closed queue takes nothing more"
+        self._waiting.append(self.number(event))
+
+    def number(self, event: Event) -> Queued:
+        """An event with its number, for a driver that has it handled before all that waits."""
         self._numbered += 1
-        self._waiting.append(Queued(event, self._numbered, event.now_ms))
+        return Queued(event, self._numbered, event.now_ms)
 
     def take(self, now_ms: int) -> Queued | None:
         """The next event, or None when nothing waits."""

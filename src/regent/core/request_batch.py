@@ -8,8 +8,11 @@ lives no longer than its step (C3). Within a batch `is_new` and `delete` only ev
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
+from msgspec.structs import replace
+
 from regent.core.effects import Effect, Journal, Send
 from regent.core.state import ControllerState, Partition
+from regent.model.brokers import Broker
 from regent.model.control_requests import (
     ControlRequest,
     LeaderAndIsr,
@@ -202,7 +205,7 @@ class RequestBatch:
     def _update_metadata(self, partitions: tuple[PartitionMetadata, ...]) -> Iterator[Send]:
         state = self._state
         broker_ids = state.brokers if self._tells_all else self._metadata_brokers
-        live_brokers = tuple(state.brokers[b].broker for b in sorted(state.brokers))
+        live_brokers = _live_brokers(state)
         topic_ids = self._topic_ids([entry.topic for entry in partitions])
         for broker_id, broker_epoch in self._addressees(broker_ids):
             request = UpdateMetadata(
@@ -243,6 +246,21 @@ class RequestBatch:
         known = self._state.topics
         named = ((name, known[name].topic_id) for name in dict.fromkeys(topics) if name in known)
         return tuple((name, topic_id) for name, topic_id in named if topic_id is not None)
+
+
+def _live_brokers(state: ControllerState) -> tuple[Broker, ...]:
+    """All that can be asked something: the live brokers, and a controller that is none of them.
+
+    Such a controller is listed under every name that the brokers have for a listener, because each
+    of them looks for it under the one that it uses for others.
+    """
+    brokers = {broker_id: registered.broker for broker_id, registered in state.brokers.items()}
+    own = state.config.own_endpoint
+    if own is not None and state.controller_id not in brokers:
+        listeners = dict.fromkeys(e.listener for b in brokers.values() for e in b.endpoints)
+        endpoints = tuple(replace(own, listener=name) for name in listeners)
+        brokers[state.controller_id] = Broker(state.controller_id, endpoints or (own,))
+    return tuple(brokers[broker_id] for broker_id in sorted(brokers))
 
 
 class _Page(NamedTuple):

@@ -3,16 +3,9 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from regent.core.channel import BACKOFF_MS, Channel
-from regent.core.events import LeaderAndIsrAnswered, StopReplicaAnswered, UpdateMetadataAnswered
-from regent.model.control_requests import (
-    ControlAnswer,
-    ControlRequest,
-    LeaderAndIsr,
-    StopReplica,
-    UpdateMetadata,
-)
-from regent.model.ids import BrokerId, TopicPartition
+from regent.core.channel import BACKOFF_MS, Channel, answer_event
+from regent.model.control_requests import ControlAnswer, ControlRequest, UpdateMetadata
+from regent.model.ids import BrokerId
 
 if TYPE_CHECKING:
     from regent.sim.process import Process
@@ -26,14 +19,14 @@ class ControllerChannels:
 
     def __init__(self, process: "Process") -> None:
         self._process = process
-        self._channels: dict[BrokerId, Channel] = {}
+        self._channels: dict[BrokerId, Channel[ControlRequest]] = {}
 
     @property
     def is_empty(self) -> bool:
         """Whether every broker has answered everything."""
         return not any(map(len, self._channels.values()))
 
-    def open(self, channel: Channel) -> None:
+    def open(self, channel: Channel[ControlRequest]) -> None:
         """A broker, or a new life of it, can be told things."""
         self.close(channel.broker_id)
         self._channels[channel.broker_id] = channel
@@ -57,7 +50,7 @@ class ControllerChannels:
             channel.put(request)
             self._send_next(channel)
 
-    def _send_next(self, channel: Channel) -> None:
+    def _send_next(self, channel: Channel[ControlRequest]) -> None:
         request = channel.next_to_send()
         if request is None:
             return
@@ -70,7 +63,7 @@ class ControllerChannels:
                 process.after_ms(BACKOFF_MS, lambda: self._send_next(channel))
             elif channel.answered(number) is not None:
                 process.world.request_answered(process, request, answer)
-                process.put(_event(process.now_ms, channel, request, answer))
+                process.put(answer_event(process.now_ms, channel, request, answer))
                 self._send_next(channel)
 
         def arrived(target: "Process", reply: Callable[[ControlAnswer], None]) -> None:
@@ -87,19 +80,3 @@ class ControllerChannels:
             answered,
             timeout_ms=REQUEST_TIMEOUT_MS,
         )
-
-
-def _event(
-    now_ms: int, channel: Channel, request: ControlRequest, answer: ControlAnswer
-) -> LeaderAndIsrAnswered | UpdateMetadataAnswered | StopReplicaAnswered:
-    broker = (now_ms, channel.broker_id, channel.broker_epoch, request.controller_epoch, answer)
-    match request:
-        case LeaderAndIsr():
-            return LeaderAndIsrAnswered(*broker)
-        case UpdateMetadata():
-            return UpdateMetadataAnswered(*broker)
-        case StopReplica():
-            deleted = tuple(
-                TopicPartition(p.topic, p.partition) for p in request.partitions if p.delete
-            )
-            return StopReplicaAnswered(*broker, deleted)

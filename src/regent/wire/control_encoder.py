@@ -1,4 +1,4 @@
-"""What a controller sends to brokers, as frames in the versions of one protocol version.
+"""What a controller sends to brokers, as frames in one set of versions.
 
 One encoder lives as long as a controller's reign, for all of its channels.
 """
@@ -9,7 +9,7 @@ from typing import assert_never
 from regent.model.brokers import Endpoint
 from regent.model.control_requests import ControlRequest, LeaderAndIsr, StopReplica, UpdateMetadata
 from regent.model.ids import BrokerId
-from regent.model.protocol_version import ProtocolVersion, request_versions
+from regent.model.protocol_version import RequestVersions
 from regent.wire import stop_replica
 from regent.wire.apis import ApiKey
 from regent.wire.bulk_encoder import LeaderAndIsrEncoder, UpdateMetadataEncoder
@@ -20,10 +20,10 @@ from regent.wire.payloads import encode_payload, request_schema
 
 
 class ControlRequestEncoder:
-    """Writes the three requests, each in the version that the brokers' protocol has."""
+    """Writes the three requests, each in its version."""
 
-    def __init__(self, protocol: ProtocolVersion, *, client_id: str) -> None:
-        self._versions = request_versions(protocol)
+    def __init__(self, versions: RequestVersions, *, client_id: str) -> None:
+        self._versions = versions
         self._client_id = client_id
         self._leader_and_isr = LeaderAndIsrEncoder(self._versions.leader_and_isr)
         self._update_metadata = UpdateMetadataEncoder(self._versions.update_metadata)

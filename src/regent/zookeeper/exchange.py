@@ -7,7 +7,7 @@ of the session, and asking again.
 """
 
 from collections.abc import Generator, Sequence
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from regent.errors import RegentError, SessionLost
 from regent.zookeeper.store import (
@@ -17,7 +17,6 @@ from regent.zookeeper.store import (
     GetMany,
     Many,
     Request,
-    Session,
     ZkError,
 )
 
@@ -34,8 +33,15 @@ RACES_MAX = 100
 READ_BATCH_ZNODES = 2000
 
 
-def run(session: Session, exchange: Exchange[A]) -> A:
-    """Drive an exchange to its end on a session that nobody else is using meanwhile."""
+class Correspondent(Protocol):
+    """The part of a session that an exchange needs."""
+
+    def call(self, requests: Sequence[Request]) -> Sequence[Answered]:
+        """Send all of these in order and wait for all the answers."""
+
+
+def run(session: Correspondent, exchange: Exchange[A]) -> A:
+    """Drive an exchange to its end, one call after the other."""
     try:
         requests = next(exchange)
         while True:

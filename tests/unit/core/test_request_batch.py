@@ -1,7 +1,9 @@
 """What one step tells the brokers, and in which order (C3)."""
 
 import pytest
+from msgspec.structs import replace
 
+from regent.core.config import ControllerConfig
 from regent.core.effects import Journal, Send
 from regent.core.events import (
     LeaderAndIsrAnswered,
@@ -9,6 +11,7 @@ from regent.core.events import (
     UpdateMetadataAnswered,
 )
 from regent.core.request_batch import RequestBatch
+from regent.model.brokers import Broker, Endpoint, RegisteredBroker
 from regent.model.control_requests import (
     ControlAnswer,
     LeaderAndIsr,
@@ -364,3 +367,37 @@ def test_a_replica_in_a_failed_directory_is_listed_as_offline(scene: Scene) -> N
         "t-0 leader=61 isr=61 epoch=0 v0 replicas=61,62 offline=62",
         "t-1 leader=61 isr=61 epoch=0 v0 replicas=61,62",
     ]
+
+
+def test_a_controller_that_is_no_broker_is_listed_under_every_listener(scene: Scene) -> None:
+    """Brokers and clients look for the controller among the live brokers."""
+    own = Endpoint("controller.example", 9099)
+    scene.state.config = ControllerConfig(own_endpoint=own)
+    inside, outside = Endpoint("b1", 1, "INSIDE"), Endpoint("b1", 2, "OUTSIDE")
+    several = Broker(BrokerId(1), (inside, outside))
+    scene.state.brokers[BrokerId(1)] = RegisteredBroker(several, broker_epoch(1))
+    batch = RequestBatch(scene.state)
+    batch.add_update_metadata([BrokerId(1)])
+
+    (told_metadata,) = [e.request for e in batch.send() if isinstance(e, Send)]
+
+    assert isinstance(told_metadata, UpdateMetadata)
+    listed = {b.broker_id: b.endpoints for b in told_metadata.live_brokers}
+    assert listed == {
+        BrokerId(1): (inside, outside),
+        CONTROLLER: (replace(own, listener="INSIDE"), replace(own, listener="OUTSIDE")),
+    }
+
+
+def test_a_controller_that_is_a_broker_too_is_listed_once(scene: Scene) -> None:
+    """Its registration says where it listens, and nothing is added to it."""
+    scene.state.config = ControllerConfig(own_endpoint=Endpoint("elsewhere", 1))
+    registered = RegisteredBroker(broker(CONTROLLER), broker_epoch(CONTROLLER))
+    scene.state.brokers[CONTROLLER] = registered
+    batch = RequestBatch(scene.state)
+    batch.add_update_metadata([CONTROLLER])
+
+    (told_metadata,) = [e.request for e in batch.send() if isinstance(e, Send)]
+
+    assert isinstance(told_metadata, UpdateMetadata)
+    assert told_metadata.live_brokers == (registered.broker,)

@@ -25,7 +25,7 @@ from regent.model.ids import (
     ZkVersion,
 )
 from regent.model.leadership import Leadership
-from regent.model.protocol_version import ProtocolVersion
+from regent.model.protocol_version import ProtocolVersion, request_versions
 from regent.wire.control_encoder import ControlRequestEncoder
 from regent.wire.exchange import encode_request, to_call
 from tests.unit.wire.samples import ORDERS_ID
@@ -251,7 +251,9 @@ def by_hand(text: str) -> bytes:
 def test_control_requests_are_as_described(
     protocol: str, request_sent: ControlRequest, expected: str
 ) -> None:
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text(protocol), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text(protocol)), client_id="4"
+    )
     call = encoder.to_call(request_sent, 1)
 
     frame = b"".join(encoder.encode(call, ENDPOINTS))

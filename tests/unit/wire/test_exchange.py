@@ -20,7 +20,7 @@ from regent.model.admin_requests import (
 from regent.model.control_requests import ControlAnswer, LeaderAndIsr
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import TopicPartition
-from regent.model.protocol_version import ProtocolVersion
+from regent.model.protocol_version import ProtocolVersion, request_versions
 from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.control_encoder import ControlRequestEncoder
 from regent.wire.exchange import (
@@ -120,7 +120,9 @@ def test_a_request_is_understood_and_its_answer_too(api: Api, version: int) -> N
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_brokers_of_each_protocol_are_told_in_their_versions(protocol: str) -> None:
     """A controller does not ask what a broker speaks; it knows, and must be right."""
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text(protocol), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text(protocol)), client_id="4"
+    )
     stops = samples.stop_replica(is_mixed=False)
     spoken = []
 
@@ -137,7 +139,9 @@ def test_brokers_of_each_protocol_are_told_in_their_versions(protocol: str) -> N
 
 
 def test_the_newest_brokers_hear_all_that_is_said() -> None:
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text("3.9"), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text("3.9")), client_id="4"
+    )
     stops = samples.stop_replica(is_mixed=True)
 
     for request in (samples.LEADER_AND_ISR, samples.UPDATE_METADATA, stops):
@@ -149,7 +153,9 @@ def test_the_newest_brokers_hear_all_that_is_said() -> None:
 @pytest.mark.parametrize("protocol", ["2.4", "2.8", "3.9"])
 def test_the_answer_of_a_broker_comes_back(protocol: str) -> None:
     """From LeaderAndIsr 5 on it names topics by id, and we know from our request whose they are."""
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text(protocol), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text(protocol)), client_id="4"
+    )
     answer = ControlAnswer(partition_errors=samples.PARTITION_ERRORS[:2])
 
     for request in (samples.LEADER_AND_ISR, samples.stop_replica(is_mixed=False)):
@@ -169,7 +175,9 @@ def test_errors_of_topics_that_were_not_named_are_left_out() -> None:
 
 
 def test_a_live_leader_without_an_address_is_left_out() -> None:
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text("3.9"), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text("3.9")), client_id="4"
+    )
     call = encoder.to_call(samples.LEADER_AND_ISR, 5)
     known = {samples.B2: samples.ENDPOINTS[samples.B2]}
 
@@ -180,7 +188,9 @@ def test_a_live_leader_without_an_address_is_left_out() -> None:
 
 def test_an_old_stop_replica_cannot_be_mixed() -> None:
     """The core parts them; if it did not, data would be deleted that should stay."""
-    encoder = ControlRequestEncoder(ProtocolVersion.from_text("2.4"), client_id="4")
+    encoder = ControlRequestEncoder(
+        request_versions(ProtocolVersion.from_text("2.4")), client_id="4"
+    )
     call = encoder.to_call(samples.stop_replica(is_mixed=True), 5)
 
     with pytest.raises(ProtocolError, match="all of its partitions or none"):
