@@ -6,10 +6,15 @@ types. The tree:
     RegentError
     ├── ControllerMoved      a newer controller epoch exists: resign, write nothing more
     ├── SessionLost          the ZooKeeper session is gone: resign, register again, stand again
+    ├── ZooKeeperUnreachable no session could be opened; says where, why and what to do
     ├── CorruptZnode         a znode's content cannot be read; names the path and what is wrong
     ├── BrokerIdTaken        another process is registered under this broker's id
     ├── ProtocolError        bytes that are not Kafka's protocol, or values that it cannot carry
     ├── CorruptJournal       a journal line, other than a torn last one, cannot be read
+    ├── BrokerGone           a connection to a broker failed, ended, fell silent or made no sense
+    ├── ClusterUnreachable   nobody in a cluster could be asked; says who was tried and what to do
+    ├── NotSupported         a broker does not speak what was asked of it
+    ├── RequestRefused       a cluster refuses a request as a whole; carries Kafka's code
     ├── QueryDied            a query of a watch has ended by itself (in pipeline.watch)
     └── BadInput             what a person gave us is wrong; the message says where and what to do
 """
@@ -25,6 +30,10 @@ class ControllerMoved(RegentError):  # noqa: N818 - it is news, not an error
 
 class SessionLost(RegentError):  # noqa: N818 - it is news, not an error
     """The ZooKeeper session that made this node what it was has ended."""
+
+
+class ZooKeeperUnreachable(RegentError):  # noqa: N818 - it is news, not an error
+    """No ZooKeeper answered in time; trying again later may help."""
 
 
 class CorruptZnode(RegentError):  # noqa: N818 - the name says it
@@ -64,3 +73,28 @@ class CorruptJournal(RegentError):  # noqa: N818 - the name says it
 
 class BadInput(RegentError):  # noqa: N818 - the name says it
     """A file, flag or value given by a person cannot be used; the message says what to do."""
+
+
+class BrokerGone(RegentError):  # noqa: N818 - it is news, not an error
+    """One connection to a broker is of no more use; another broker may still answer."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: {reason}")
+        self.address = address
+        self.reason = reason
+
+
+class ClusterUnreachable(RegentError):  # noqa: N818 - the name says it
+    """Nobody who could answer was found, after all attempts; the message says what to do."""
+
+
+class NotSupported(RegentError):  # noqa: N818 - the name says it
+    """A broker does not speak an API, or not in a version that can say what was wanted."""
+
+
+class RequestRefused(RegentError):  # noqa: N818 - the name says it
+    """A whole request was refused; what is refused item by item is in the answer instead."""
+
+    def __init__(self, message: str, error_code: int) -> None:
+        super().__init__(message)
+        self.error_code = error_code

@@ -22,7 +22,7 @@ from regent.core.gauges import Gauge, register
 from regent.core.invariants import broken_invariants
 from regent.errors import RegentError
 from regent.model.brokers import Broker, Endpoint
-from regent.model.control_requests import UpdateMetadata
+from regent.model.control_requests import ControlRequest, UpdateMetadata
 from regent.model.error_codes import ErrorCode
 from regent.model.facts import (
     BrokerDown,
@@ -400,7 +400,7 @@ def test_an_election_that_cannot_be_held_is_removed_too(cluster: Scene) -> None:
     assert cluster.memory.elections is None
 
 
-def deliver(channels: dict[BrokerId, Channel], effects: list[Effect]) -> None:
+def deliver(channels: dict[BrokerId, Channel[ControlRequest]], effects: list[Effect]) -> None:
     """Queue what is to be told, as a driver does."""
     for effect in effects:
         match effect:
@@ -439,7 +439,7 @@ def test_changes_during_a_failover_are_handled_after_it_whenever_they_come(
                 memory.create_topic("late", (3, 2))
 
         memory.before_answer = change
-        channels: dict[BrokerId, Channel] = {}
+        channels: dict[BrokerId, Channel[ControlRequest]] = {}
         deliver(channels, scene.elect().effects)
         for event in (BrokersChanged(1), TopicsChanged(1)):
             deliver(channels, scene.handle(event).effects)

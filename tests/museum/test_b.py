@@ -98,7 +98,7 @@ def test_a_late_answer_does_not_confirm_the_request_that_came_next() -> None:
     first, second = (
         StopReplica(BrokerId(100), ControllerEpoch(epoch), broker_epoch(1), ()) for epoch in (1, 2)
     )
-    channel = Channel(B1, broker_epoch(1))
+    channel: Channel[StopReplica] = Channel(B1, broker_epoch(1))
     channel.put(first)
     channel.put(second)
     channel.next_to_send()

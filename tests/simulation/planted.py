@@ -20,7 +20,7 @@ def elect_the_dead(replicas: Replicas, _isr: Replicas, live: Collection[BrokerId
     return Choice(leader, (leader,), recipients=replicas)
 
 
-def send_nothing(_channel: Channel) -> ControlRequest | None:
+def send_nothing(_channel: Channel[ControlRequest]) -> ControlRequest | None:
     """Stuck: what is decided is never told."""
     return None
 

@@ -60,6 +60,8 @@ class WriteFailure(Enum):
     MISSING = auto()
     #: It is there already (NODEEXISTS).
     EXISTS = auto()
+    #: More than ZooKeeper takes in one request (`jute.maxbuffer`).
+    TOO_LARGE = auto()
 
 
 LeadershipRead: TypeAlias = Leadership | Malformed | None

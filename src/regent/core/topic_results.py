@@ -38,7 +38,7 @@ def refused_repetitions(topics: Iterable[str]) -> dict[str, TopicResult]:
 
 
 def unwritten(topic: str, failure: WriteFailure) -> TopicResult:
-    """Everything was in order, and then somebody else was faster."""
+    """Everything was in order, and then somebody else was faster, or ZooKeeper would not."""
     match failure:
         case WriteFailure.EXISTS:
             error, message = ErrorCode.TOPIC_ALREADY_EXISTS, "somebody created it just now"
@@ -46,6 +46,9 @@ def unwritten(topic: str, failure: WriteFailure) -> TopicResult:
             error, message = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "somebody removed it just now"
         case WriteFailure.CONFLICT:
             error, message = ErrorCode.UNKNOWN_SERVER_ERROR, "it changes all the time; try again"
+        case WriteFailure.TOO_LARGE:
+            error = ErrorCode.INVALID_PARTITIONS
+            message = "ZooKeeper does not take an assignment of so many partitions in one znode"
     return TopicResult(topic, error, message)
 
 

@@ -16,6 +16,7 @@ from regent.zookeeper.store import (
     Failed,
     GetMany,
     Many,
+    MultiFailed,
     Request,
     ZkError,
 )
@@ -108,4 +109,11 @@ def data_or_none(reply: Answered) -> Data | None:
 
 def unexpected(reply: Answered) -> RegentError:
     """An answer that ZooKeeper has no reason to give: an ACL, a quota, a broken server."""
+    if isinstance(reply, Failed) and reply.reason:
+        return RegentError(reply.reason)
+    if isinstance(reply, Failed | MultiFailed) and reply.error is ZkError.NO_AUTH:
+        where = f" to {reply.path}" if isinstance(reply, Failed) and reply.path else ""
+        return RegentError(
+            f"ZooKeeper refuses access{where} (NO_AUTH): its ACL wants other credentials than given"
+        )
     return RegentError(f"ZooKeeper answered {reply}")

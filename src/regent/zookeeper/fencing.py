@@ -7,7 +7,6 @@ After a connection loss nobody knows what was written, and the same look tells.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -25,6 +24,7 @@ from regent.zookeeper.store import (
     Data,
     Delete,
     Done,
+    Failed,
     Multi,
     MultiDone,
     MultiFailed,
@@ -32,9 +32,11 @@ from regent.zookeeper.store import (
     ZkError,
 )
 
-#: Writes in one multi, the check not counted: with the longest topic names and ISRs it stays far
-#: below the megabyte that a server accepts.
+#: Writes in one multi, the check not counted: with the longest topic names and ISRs, partition
+#: states stay far below the megabyte that a server accepts.
 BATCH_OPS = 250
+#: What is written in one multi; an assignment can be much longer than a state.
+BATCH_BYTES = 512 * 1024
 #: How often the rest of a bulk write is tried again. Each round settles at least one znode or
 #: follows a connection loss; what is then still open is called a conflict and decided afresh.
 ROUNDS_MAX = 100
@@ -46,6 +48,7 @@ _FAILURES = {
     ZkError.NO_NODE: WriteFailure.MISSING,
     ZkError.NODE_EXISTS: WriteFailure.EXISTS,
     ZkError.NOT_EMPTY: WriteFailure.CONFLICT,
+    ZkError.BAD_ARGUMENTS: WriteFailure.TOO_LARGE,
 }
 
 
@@ -85,6 +88,9 @@ def _to_outcome(reply: Answered, fence: Fence) -> Outcome:
         return Outcome(results=reply.results[1:])
     if is_lost(reply):
         return Outcome()
+    if isinstance(reply, Failed) and reply.error is ZkError.BAD_ARGUMENTS:
+        # It was never sent. An op that is too large by itself is alone in its batch.
+        return Outcome(failed_at=0, error=reply.error)
     if not isinstance(reply, MultiFailed):
         raise unexpected(reply)
     if reply.index == 0:
@@ -102,7 +108,7 @@ def write_fenced(fence: Fence, ops: Sequence[Op], verdict: Verdict) -> Exchange[
     results: dict[int, WriteResult] = {}
     doubtful: dict[int, None] = {}
     for _ in range(ROUNDS_MAX):
-        batches = list(_batched(index for index in range(len(ops)) if index not in results))
+        batches = list(_batched(ops, (i for i in range(len(ops)) if i not in results)))
         if not batches:
             break
         outcomes = yield from send_fenced(fence, [[ops[i] for i in batch] for batch in batches])
@@ -137,6 +143,21 @@ def _version(result: Done) -> ZkVersion:
     return ZkVersion(result.stat.version if result.stat else ANY_VERSION)
 
 
-def _batched(indexes: Iterator[int]) -> Iterator[list[int]]:
-    while batch := list(islice(indexes, BATCH_OPS)):
+def _batched(ops: Sequence[Op], indexes: Iterator[int]) -> Iterator[list[int]]:
+    """Places of ops for one multi each; an op that is too large by itself is left alone."""
+    batch: list[int] = []
+    size_bytes = 0
+    for index in indexes:
+        op_bytes = _size_bytes(ops[index])
+        if batch and (len(batch) == BATCH_OPS or size_bytes + op_bytes > BATCH_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(index)
+        size_bytes += op_bytes
+    if batch:
         yield batch
+
+
+def _size_bytes(op: Op) -> int:
+    content = None if isinstance(op, Delete) else op.data
+    return len(op.path) + len(content or b"")

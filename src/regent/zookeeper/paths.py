@@ -5,6 +5,7 @@ from typing import Final
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
 FEATURE: Final = "/feature"
+CLUSTER_ID: Final = "/cluster/id"
 BROKER_IDS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"
 TOPIC_DELETIONS: Final = "/admin/delete_topics"

@@ -13,8 +13,8 @@ from regent.model.ids import BrokerEpoch, BrokerId, TopicPartition, ZkVersion
 from regent.model.leadership import Leadership
 from regent.zookeeper import paths
 from regent.zookeeper.broker_znode import encode_broker
+from regent.zookeeper.ephemerals import hold_ephemeral
 from regent.zookeeper.exchange import (
-    RACES_MAX,
     RECONNECTS_MAX,
     Exchange,
     data_or_none,
@@ -28,13 +28,9 @@ from regent.zookeeper.reads import to_leadership
 from regent.zookeeper.store import (
     Answered,
     Create,
-    Delete,
     Done,
     Failed,
     GetData,
-    Multi,
-    MultiDone,
-    MultiFailed,
     SetData,
     ZkError,
 )
@@ -44,37 +40,17 @@ from regent.zookeeper.znodes import encode_isr_change, encode_leadership
 def register_broker(
     broker: Broker, *, session_id: int, previous_session_id: int | None, now_ms: int
 ) -> Exchange[BrokerEpoch]:
-    """Create the broker's ephemeral and learn which life of the broker this is.
-
-    A registration by this very session stands as it is: it is our own attempt, seen again. One
-    by the broker's previous session is a life that is over and is replaced, so that the broker
-    gets a new epoch. Anybody else's means that the id is taken.
-    """
+    """Create the broker's ephemeral and learn which life of the broker this is."""
     path = paths.broker(broker.broker_id)
-    # In two steps, as Kafka does since 2.2: a fresh registration has data version 1.
-    create = Create(path, ephemeral=True), SetData(path, encode_broker(broker, now_ms), version=0)
-    ops: tuple[Create | SetData | Delete, ...] = create
-    for _ in range(RACES_MAX):
-        (reply,) = yield from send((Multi(ops),))
-        if isinstance(reply, MultiDone):
-            return _created_epoch(reply)
-        if not isinstance(reply, MultiFailed) and not is_lost(reply):
-            raise unexpected(reply)
-        found = data_or_none((yield from read_one(GetData(path))))
-        ops = create
-        if found is not None and found.stat.ephemeral_owner == session_id:
-            return BrokerEpoch(found.stat.czxid)
-        if found is not None:
-            if found.stat.ephemeral_owner != previous_session_id:
-                raise BrokerIdTaken(broker.broker_id, found.stat.ephemeral_owner)
-            ops = (Delete(path), *create)
-    raise SessionLost(f"could not register at {path} {RACES_MAX} times in a row")
-
-
-def _created_epoch(reply: MultiDone) -> BrokerEpoch:
-    stat = reply.results[-1].stat
-    assert stat is not None, "a SetData is answered with the stat it made"
-    return BrokerEpoch(stat.czxid)
+    czxid = yield from hold_ephemeral(
+        path,
+        # In two steps, as Kafka does since 2.2: a fresh registration has data version 1.
+        (Create(path, ephemeral=True), SetData(path, encode_broker(broker, now_ms), version=0)),
+        session_id=session_id,
+        previous_session_id=previous_session_id,
+        taken=lambda found: BrokerIdTaken(broker.broker_id, found.stat.ephemeral_owner),
+    )
+    return BrokerEpoch(czxid)
 
 
 def write_isr_directly(name: TopicPartition, leadership: Leadership) -> Exchange[ZkVersion | None]:

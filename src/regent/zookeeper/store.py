@@ -20,10 +20,14 @@ class ZkError(IntEnum):
     """ZooKeeper's own codes, those that a client of ours can see."""
 
     OK = 0
+    #: Also any code that is not in this list.
+    SYSTEM_ERROR = -1
     #: In the failure vector of a multi: this op came after the one that failed.
     RUNTIME_INCONSISTENCY = -2
     #: The request may or may not have been carried out.
     CONNECTION_LOSS = -4
+    #: The server is too old for what was asked.
+    UNIMPLEMENTED = -6
     BAD_ARGUMENTS = -8
     NO_NODE = -101
     NO_AUTH = -102
@@ -32,6 +36,13 @@ class ZkError(IntEnum):
     NODE_EXISTS = -110
     NOT_EMPTY = -111
     SESSION_EXPIRED = -112
+    AUTH_FAILED = -115
+    #: Another server has the session now; this one did nothing.
+    SESSION_MOVED = -118
+    #: The server has lost its quorum and only answers reads.
+    NOT_READ_ONLY = -119
+    QUOTA_EXCEEDED = -125
+    THROTTLED = -127
 
 
 class Stat(Struct, frozen=True, gc=False):
@@ -158,6 +169,8 @@ class Failed(Struct, frozen=True):
 
     error: ZkError
     path: str = ""
+    #: What a person can do about it, where the code does not say it.
+    reason: str = ""
 
 
 class MultiFailed(Struct, frozen=True):

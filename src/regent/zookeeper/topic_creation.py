@@ -10,7 +10,7 @@ from regent.core.asks import CreateTopicZnodes, TopicCreation, WriteFailure
 from regent.zookeeper import paths
 from regent.zookeeper.exchange import Exchange, read_many
 from regent.zookeeper.fencing import ROUNDS_MAX, Op, send_fenced
-from regent.zookeeper.store import Create, Data, SetData
+from regent.zookeeper.store import Create, Data, SetData, ZkError
 from regent.zookeeper.znodes import encode_config, encode_topic
 
 
@@ -30,6 +30,8 @@ def create_topic_znodes(ask: CreateTopicZnodes) -> Exchange[tuple[WriteFailure |
                 results[index] = None
             elif outcome.lost:
                 doubtful[index] = None
+            elif outcome.error is ZkError.BAD_ARGUMENTS:
+                results[index] = WriteFailure.TOO_LARGE
     return tuple(results.get(i, WriteFailure.CONFLICT) for i in range(len(ask.creations)))
 
 

@@ -57,6 +57,9 @@ from regent.zookeeper.znodes import (
     encode_topic,
 )
 
+#: What a claim to the controller's role fails with when somebody else was faster.
+_LOST_RACES = (ZkError.NODE_EXISTS, ZkError.BAD_VERSION, ZkError.NO_NODE)
+
 # --- the controller -------------------------------------------------------------------------
 
 
@@ -94,7 +97,7 @@ def take_controller(ask: TakeController) -> Exchange[Fence | None]:
         stat = reply.results[1].stat
         assert stat is not None, "a SetData is answered with the stat it made"
         return Fence(controller_epoch, ZkVersion(stat.version))
-    if not isinstance(reply, MultiFailed):
+    if not isinstance(reply, MultiFailed) or reply.error not in _LOST_RACES:
         raise unexpected(reply)
     held, epoch = yield from read_many((paths.CONTROLLER, paths.CONTROLLER_EPOCH))
     if held and epoch and _is_claimed_by(ask.controller_id, controller_epoch, held, epoch):

@@ -14,16 +14,18 @@ def request(number: int) -> StopReplica:
 
 
 @pytest.fixture
-def channel() -> Channel:
+def channel() -> Channel[StopReplica]:
     """A channel to broker 1 with two requests in it."""
-    channel = Channel(BrokerId(1), broker_epoch(1))
+    channel: Channel[StopReplica] = Channel(BrokerId(1), broker_epoch(1))
     channel.put(request(1))
     channel.put(request(2))
     return channel
 
 
 @pytest.mark.requirement("C1")
-def test_a_request_goes_out_only_when_the_one_before_is_answered(channel: Channel) -> None:
+def test_a_request_goes_out_only_when_the_one_before_is_answered(
+    channel: Channel[StopReplica],
+) -> None:
     """Requests to one broker never overtake each other."""
     steps = [
         channel.next_to_send(),
@@ -40,7 +42,7 @@ def test_a_request_goes_out_only_when_the_one_before_is_answered(channel: Channe
 
 @pytest.mark.fault("F37")
 @pytest.mark.requirement("C2")
-def test_after_a_failure_the_same_request_goes_again(channel: Channel) -> None:
+def test_after_a_failure_the_same_request_goes_again(channel: Channel[StopReplica]) -> None:
     """Nobody knows whether it arrived, and nothing behind it overtakes it."""
     channel.next_to_send()
 
@@ -52,7 +54,9 @@ def test_after_a_failure_the_same_request_goes_again(channel: Channel) -> None:
 
 @pytest.mark.fault("F38")
 @pytest.mark.parametrize("number", [0, 2])
-def test_an_answer_to_another_request_is_not_for_us(channel: Channel, number: int) -> None:
+def test_an_answer_to_another_request_is_not_for_us(
+    channel: Channel[StopReplica], number: int
+) -> None:
     """A late answer to what was sent twice must not confirm what comes next."""
     channel.next_to_send()
 
@@ -60,7 +64,7 @@ def test_an_answer_to_another_request_is_not_for_us(channel: Channel, number: in
     assert len(channel) == 2
 
 
-def test_an_answer_to_what_was_not_sent_is_not_for_us(channel: Channel) -> None:
+def test_an_answer_to_what_was_not_sent_is_not_for_us(channel: Channel[StopReplica]) -> None:
     """Also after a failure: the answer came on the broken connection."""
     unsent = channel.answered(1)
     channel.next_to_send()
@@ -69,7 +73,7 @@ def test_an_answer_to_what_was_not_sent_is_not_for_us(channel: Channel) -> None:
     assert (unsent, channel.answered(1)) == (None, None)
 
 
-def test_a_closed_channel_holds_and_sends_nothing(channel: Channel) -> None:
+def test_a_closed_channel_holds_and_sends_nothing(channel: Channel[StopReplica]) -> None:
     """The broker's life is over; its next one starts with an empty queue."""
     channel.next_to_send()
 

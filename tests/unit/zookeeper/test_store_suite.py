@@ -4,7 +4,7 @@ Another store joins by a parameter of `open_session`; no test here knows which o
 Zxids are only ever compared with each other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import pytest
@@ -36,16 +36,20 @@ from regent.zookeeper.store import (
     WatchKind,
     ZkError,
 )
+from tests.support.real_zookeeper import fresh_options, open_sessions
 
 Opener: TypeAlias = Callable[[], Session]
 
 
-@pytest.fixture(params=["memory"])
-def open_session(request: pytest.FixtureRequest) -> Opener:
-    """Opens any number of sessions with one empty server."""
-    assert request.param == "memory"
-    server = MemoryZooKeeper()
-    return lambda: MemorySession(server)
+@pytest.fixture(params=["memory", "real"])
+def open_session(request: pytest.FixtureRequest) -> Iterator[Opener]:
+    """Opens any number of sessions with one empty server, or one empty chroot of a real one."""
+    if request.param == "memory":
+        server = MemoryZooKeeper()
+        yield lambda: MemorySession(server)
+    else:
+        with open_sessions(fresh_options()) as open_one:
+            yield open_one
 
 
 def ask(session: Session, *requests: Request) -> Sequence[Answered]:
