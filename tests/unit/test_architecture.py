@@ -25,6 +25,7 @@ MAY_IMPORT: Final = {
     "zookeeper": {"model", "core"},
     "wire":      {"model", "core"},
     "broker":    {"model"},
+    "client":    {"model", "wire"},
     "runtime":   {"model", "core", "journal", "zookeeper", "wire", "broker"},
     "sim":       {"model", "core", "journal", "zookeeper", "wire", "broker"},
     "dryrun":    {"model", "core", "journal", "zookeeper"},
@@ -32,7 +33,7 @@ MAY_IMPORT: Final = {
     "pipeline":  {"model", "journal"},
     "testing":   {"model", "core", "journal", "zookeeper", "wire", "broker", "runtime", "sim"},
     "cli":       {"model", "core", "journal", "zookeeper", "wire", "broker", "runtime", "sim",
-                  "dryrun", "documents", "pipeline", "testing"},
+                  "client", "dryrun", "documents", "pipeline", "testing"},
 }
 # fmt: on
 

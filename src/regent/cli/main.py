@@ -7,15 +7,21 @@ from typing import Annotated, Final
 import typer
 
 from regent.cli.blast_radius import blast_radius
+from regent.cli.controller import app as controller
 from regent.cli.demo import demo
+from regent.cli.elect import app as elect
 from regent.cli.pipeline import app as pipeline
 from regent.cli.pipeline_report import report
 from regent.cli.pipeline_watch import watch
 from regent.cli.plan import app as plan
 from regent.cli.printing import VERSION
+from regent.cli.reassign import app as reassign
 from regent.cli.simulate import simulate
 from regent.cli.snapshot import snapshot
+from regent.cli.status import status
+from regent.cli.topics import app as topics
 from regent.cli.what_if import what_if
+from regent.cli.zookeeper import zookeeper
 from regent.errors import RegentError
 
 #: What sysexits.h calls a command that was used wrongly. Typer's 2 means something else here.
@@ -51,22 +57,19 @@ def regent(
 ) -> None:
     """Regent: a Kafka controller whose every decision is pure code.
 
-    `regent demo` shows what it does; `regent simulate` tries to break it; `regent what-if` asks a
-    copy of a cluster what would happen.
+    `regent demo` shows what it does; `regent controller` leads a cluster; `regent simulate` tries
+    to break it; `regent what-if` asks a copy of a cluster what would happen.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
 
 
-app.command()(demo)
-app.command()(simulate)
-app.command()(snapshot)
-app.command()(what_if)
-app.command()(blast_radius)
 pipeline.command()(report)
 pipeline.command()(watch)
-app.add_typer(pipeline)
-app.add_typer(plan)
+for command in (demo, status, snapshot, what_if, blast_radius, simulate, zookeeper):
+    app.command()(command)
+for group in (controller, topics, reassign, elect, plan, pipeline):
+    app.add_typer(group)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

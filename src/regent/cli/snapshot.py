@@ -1,4 +1,4 @@
-"""`regent snapshot`: the state of a simulated cluster, in a file for `regent what-if`."""
+"""`regent snapshot`: the state of a live or a simulated cluster, in a file."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,7 +6,16 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import replace
 
+from regent.cli.live_cluster import take_snapshot
 from regent.cli.printing import stderr
+from regent.cli.zookeeper_options import (
+    CaOption,
+    CertificateOption,
+    KeyOption,
+    ZooKeeperOption,
+    onlooking,
+    to_zookeeper_options,
+)
 from regent.core.asks import Ask
 from regent.dryrun.capture import capture
 from regent.dryrun.snapshot import Snapshot, write_snapshot
@@ -20,8 +29,7 @@ from regent.zookeeper.memory_session import MemorySession
 from regent.zookeeper.performer import perform
 
 
-def snapshot(
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Which simulated cluster.")],
+def snapshot(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     output: Annotated[
         Path,
         typer.Option(
@@ -31,23 +39,45 @@ def snapshot(
             help="Where to write it; compressed if it ends in .gz.",
         ),
     ],
+    zookeeper: ZooKeeperOption = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What a live cluster is called, if not by its id."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="A simulated cluster instead.")
+    ] = None,
     at_ms: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="MS", help="In the midst of its faults; else when it has come to rest."
+            min=1, metavar="MS", help="With --seed: in the midst of its faults, not at rest."
         ),
     ] = None,
     racks: Annotated[
         str | None,
         typer.Option(metavar="A,B,C", help="Spread the brokers over these racks in turn."),
     ] = None,
+    ca_file: CaOption = None,
+    certificate_file: CertificateOption = None,
+    key_file: KeyOption = None,
 ) -> None:
-    """Write the state of a simulated cluster to a file.
+    """Write the state of a cluster to a file, for `regent what-if`, `regent plan` and the pipeline.
 
-    The seed is that of `regent simulate`. Exit codes: 0 written, 64 the command makes no sense.
+    A live one is read from its ZooKeeper and not touched; the seed of a simulated one is that of
+    `regent simulate`. Exit codes: 0 written, 64 the command makes no sense.
     """
-    world = _at_rest(seed) if at_ms is None else _in_the_midst(seed, at_ms)
-    taken, left_out = _take(world)
+    if seed is not None and zookeeper is not None:
+        raise BadInput("--seed is a simulated cluster and --zookeeper a live one: give one of them")
+    if zookeeper is not None:
+        options = to_zookeeper_options(
+            zookeeper, ca_file=ca_file, certificate_file=certificate_file, key_file=key_file
+        )
+        with onlooking(options) as session:
+            taken, left_out = take_snapshot(session, cluster)
+    elif seed is None:
+        raise BadInput("say which cluster: --zookeeper HOST:PORT, or --seed N for a simulated one")
+    else:
+        taken, left_out = _take_simulated(seed, at_ms)
     if racks is not None:
         taken = _spread(taken, racks)
     write_snapshot(taken, output)
@@ -95,7 +125,8 @@ def _in_the_midst(seed: int, at_ms: int) -> World:
     return world
 
 
-def _take(world: World) -> tuple[Snapshot, tuple[str, ...]]:
+def _take_simulated(seed: int, at_ms: int | None) -> tuple[Snapshot, tuple[str, ...]]:
+    world = _at_rest(seed) if at_ms is None else _in_the_midst(seed, at_ms)
     session = MemorySession(world.zookeeper.server)
 
     def answer(ask: Ask[Any]) -> Any:

@@ -8,7 +8,16 @@ import msgspec
 import typer
 from rich.console import Console
 
-from regent.cli.printing import print_table, stdout
+from regent.cli.live_cluster import take_snapshot
+from regent.cli.printing import print_table, stderr, stdout
+from regent.cli.zookeeper_options import (
+    CaOption,
+    CertificateOption,
+    KeyOption,
+    ZooKeeperOption,
+    onlooking,
+    to_zookeeper_options,
+)
 from regent.dryrun.difference import PartitionChange
 from regent.dryrun.loading import to_ids
 from regent.dryrun.questions import (
@@ -21,8 +30,9 @@ from regent.dryrun.questions import (
 )
 from regent.dryrun.reassignment_file import read_reassignment
 from regent.dryrun.run import DryRunAnswer, ask_what_if
-from regent.dryrun.snapshot import read_snapshot
+from regent.dryrun.snapshot import Snapshot, read_snapshot
 from regent.errors import BadInput
+from regent.zookeeper.options import ZooKeeperOptions
 
 #: Longer lists are cut on a screen; `--json` has everything.
 ROWS_MAX: Final = 20
@@ -31,9 +41,10 @@ APIS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
 
 def what_if(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     snapshot: Annotated[
-        Path,
+        Path | None,
         typer.Argument(metavar="SNAPSHOT", help="The cluster: a file from `regent snapshot`."),
-    ],
+    ] = None,
+    zookeeper: ZooKeeperOption = None,
     shut_down: Annotated[
         list[int] | None,
         typer.Option(metavar="ID", help="A broker asks to go, and goes. May be repeated."),
@@ -59,12 +70,16 @@ def what_if(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         list[str] | None, typer.Option(metavar="TOPIC", help="A topic goes. May be repeated.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+    ca_file: CaOption = None,
+    certificate_file: CertificateOption = None,
+    key_file: KeyOption = None,
 ) -> None:
     """Ask a copy of a cluster what would happen; nothing real is touched.
 
-    The controller's own procedures run on the copy. All that is asked happens in this order:
-    brokers shut down, one by one; brokers and racks die, all at once; brokers come back; partitions
-    move; topics are deleted. Brokers that are alive do as they are told, at once.
+    The copy is a file, or with --zookeeper taken from a live cluster now. The controller's own
+    procedures run on it. All that is asked happens in this order: brokers shut down, one by one;
+    brokers and racks die, all at once; brokers come back; partitions move; topics are deleted.
+    Brokers that are alive do as they are told, at once.
 
     Exit codes: 0 answered, 64 the command or a file makes no sense.
     """
@@ -83,11 +98,28 @@ def what_if(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         raise BadInput(
             "nothing was asked; try --broker-dies 3, and --help shows what else there is"
         )
-    answer = ask_what_if(read_snapshot(snapshot), asked)
+    if (snapshot is None) == (zookeeper is None):
+        raise BadInput("say which cluster: a file from `regent snapshot`, or --zookeeper HOST:PORT")
+    if snapshot is not None:
+        answer = ask_what_if(read_snapshot(snapshot), asked)
+    else:
+        assert zookeeper is not None, "one of the two"
+        options = to_zookeeper_options(
+            zookeeper, ca_file=ca_file, certificate_file=certificate_file, key_file=key_file
+        )
+        answer = ask_what_if(_copy_of(options), asked)
     if as_json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
         _print_answer(answer, stdout())
+
+
+def _copy_of(options: ZooKeeperOptions) -> Snapshot:
+    with onlooking(options) as session:
+        taken, left_out = take_snapshot(session)
+    for each in left_out:
+        stderr().print(f"left out: {each}", style="yellow")
+    return taken
 
 
 # --- for people -------------------------------------------------------------------------------

@@ -51,13 +51,14 @@ def capture(
     configs = _readable(answer(ReadTopicConfigs(tuple(topics))), left_out)
     defaults = _readable({"defaults": answer(ReadBrokerDefaults())}, left_out)
     deleting = dict.fromkeys(answer(ListTopicDeletions()))
+    partitions = _partitions(answer, topics, left_out)
     snapshot = Snapshot(
         SNAPSHOT_VERSION,
         tuple(map(_to_broker, brokers.values())),
         tuple(
             SnapshotTopic(
                 name,
-                _partitions(answer, name, read, left_out),
+                partitions[name],
                 read.topic_id,
                 configs.get(name, {}),
                 name in deleting,
@@ -86,16 +87,25 @@ def _report(reads: Iterable[Any], left_out: list[str]) -> None:
 
 
 def _partitions(
-    answer: Answerer, topic: str, read: TopicRead, left_out: list[str]
-) -> tuple[SnapshotPartition, ...]:
-    left_out += [f"{topic}-{index}: {reason}" for index, reason in read.malformed.items()]
-    partitions = [Partition(topic, index, each) for index, each in sorted(read.partitions.items())]
+    answer: Answerer, topics: Mapping[str, TopicRead], left_out: list[str]
+) -> dict[str, tuple[SnapshotPartition, ...]]:
+    """Of all topics at once: a cluster may have thousands of them, each a question by itself."""
+    partitions = [
+        Partition(name, index, assignment)
+        for name, read in topics.items()
+        for index, assignment in sorted(read.partitions.items())
+    ]
+    left_out += [
+        f"{name}-{index}: {reason}"
+        for name, read in topics.items()
+        for index, reason in read.malformed.items()
+    ]
     reads: Sequence[LeadershipRead] = answer(ReadLeaderships(partitions))
     _report(reads, left_out)
-    return tuple(
-        to_partition(partition.index, partition.assignment, known)
-        for partition, known in zip(partitions, reads, strict=True)
-    )
+    found: dict[str, list[SnapshotPartition]] = {name: [] for name in topics}
+    for partition, known in zip(partitions, reads, strict=True):
+        found[partition.topic].append(to_partition(partition.index, partition.assignment, known))
+    return {name: tuple(each) for name, each in found.items()}
 
 
 def to_partition(index: int, assignment: Assignment, known: LeadershipRead) -> SnapshotPartition:

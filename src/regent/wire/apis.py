@@ -18,8 +18,11 @@ class ApiKey(IntEnum):
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
+    DESCRIBE_CONFIGS = 32
+    ALTER_CONFIGS = 33
     CREATE_PARTITIONS = 37
     ELECT_LEADERS = 43
+    INCREMENTAL_ALTER_CONFIGS = 44
     ALTER_PARTITION_REASSIGNMENTS = 45
     LIST_PARTITION_REASSIGNMENTS = 46
     ALTER_PARTITION = 56
@@ -59,8 +62,11 @@ APIS: Final[Mapping[int, Api]] = {
         (ApiKey.API_VERSIONS,                  "ApiVersions",                   0, 4, 3),
         (ApiKey.CREATE_TOPICS,                 "CreateTopics",                  0, 7, 5),
         (ApiKey.DELETE_TOPICS,                 "DeleteTopics",                  0, 6, 4),
+        (ApiKey.DESCRIBE_CONFIGS,              "DescribeConfigs",               0, 4, 4),
+        (ApiKey.ALTER_CONFIGS,                 "AlterConfigs",                  0, 2, 2),
         (ApiKey.CREATE_PARTITIONS,             "CreatePartitions",              0, 3, 2),
         (ApiKey.ELECT_LEADERS,                 "ElectLeaders",                  0, 2, 2),
+        (ApiKey.INCREMENTAL_ALTER_CONFIGS,     "IncrementalAlterConfigs",       0, 1, 1),
         (ApiKey.ALTER_PARTITION_REASSIGNMENTS, "AlterPartitionReassignments",   0, 0, 0),
         (ApiKey.LIST_PARTITION_REASSIGNMENTS,  "ListPartitionReassignments",    0, 0, 0),
         (ApiKey.ALTER_PARTITION,               "AlterPartition",                0, 3, 0),

@@ -22,11 +22,17 @@ from regent.model.admin_requests import (
     ListReassignments,
 )
 from regent.model.alter_partition import AlterPartition
+from regent.model.cluster_requests import DescribeCluster, Metadata
+from regent.model.config_requests import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs
+from regent.model.producer_ids import AllocateProducerIds
 from regent.wire import (
     alter_partition,
+    cluster,
+    configs,
     controlled_shutdown,
     elections,
     leader_and_isr,
+    producer_ids,
     reassignments,
     stop_replica,
     topics,
@@ -140,6 +146,42 @@ CONVERSIONS: Final[Mapping[int, Conversion]] = {
         lambda answer, _: reassignments.listing_answer_values(answer),
         lambda payload, _: reassignments.listing_answer_from(payload),
     ),
+    ApiKey.METADATA: Conversion(
+        cluster.metadata_values,
+        cluster.metadata_from,
+        lambda answer, _: cluster.metadata_answer_values(answer),
+        lambda payload, _: cluster.metadata_answer_from(payload),
+    ),
+    ApiKey.DESCRIBE_CLUSTER: Conversion(
+        lambda request, _: cluster.cluster_values(request),
+        lambda payload, _: cluster.cluster_from(payload),
+        lambda answer, _: cluster.cluster_answer_values(answer),
+        lambda payload, _: cluster.cluster_answer_from(payload),
+    ),
+    ApiKey.DESCRIBE_CONFIGS: Conversion(
+        lambda request, _: configs.question_values(request),
+        lambda payload, _: configs.question_from(payload),
+        lambda answer, _: configs.description_values(answer),
+        lambda payload, _: configs.description_from(payload),
+    ),
+    ApiKey.ALTER_CONFIGS: Conversion(
+        lambda request, _: configs.replacement_values(request),
+        lambda payload, _: configs.replacement_from(payload),
+        lambda answer, _: configs.result_values(answer),
+        lambda payload, _: configs.result_from(payload),
+    ),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Conversion(
+        lambda request, _: configs.alteration_values(request),
+        lambda payload, _: configs.alteration_from(payload),
+        lambda answer, _: configs.result_values(answer),
+        lambda payload, _: configs.result_from(payload),
+    ),
+    ApiKey.ALLOCATE_PRODUCER_IDS: Conversion(
+        lambda request, _: producer_ids.request_values(request),
+        lambda payload, _: producer_ids.request_from(payload),
+        lambda answer, _: producer_ids.answer_values(answer),
+        lambda payload, _: producer_ids.answer_from(payload),
+    ),
 }
 
 #: Which API carries which request of the model.
@@ -152,6 +194,12 @@ API_OF_REQUEST: Final[Mapping[type[Struct], ApiKey]] = {
     ElectLeaders: ApiKey.ELECT_LEADERS,
     AlterReassignments: ApiKey.ALTER_PARTITION_REASSIGNMENTS,
     ListReassignments: ApiKey.LIST_PARTITION_REASSIGNMENTS,
+    Metadata: ApiKey.METADATA,
+    DescribeCluster: ApiKey.DESCRIBE_CLUSTER,
+    DescribeConfigs: ApiKey.DESCRIBE_CONFIGS,
+    AlterConfigs: ApiKey.ALTER_CONFIGS,
+    IncrementalAlterConfigs: ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    AllocateProducerIds: ApiKey.ALLOCATE_PRODUCER_IDS,
 }
 
 
@@ -184,7 +232,7 @@ def encode_request(call: Call) -> bytes:
 
 
 def encode_request_values(header: RequestHeader, values: Values) -> bytes:
-    """The frame of a request that the model does not have, such as Metadata."""
+    """The frame of a request that the model does not have, such as ApiVersions."""
     schema = request_schema(header.api_key, header.api_version)
     return to_frame(encode_request_header(header), encode_payload(schema, values))
 
@@ -223,7 +271,7 @@ def encode_answer(call: Call, answer: Struct) -> bytes:
 
 
 def encode_answer_values(header: RequestHeader, values: Values) -> bytes:
-    """The frame of an answer that the model does not have, such as Metadata."""
+    """The frame of an answer that the model does not have, such as that to ApiVersions."""
     schema = response_schema(header.api_key, header.api_version)
     return to_frame(encode_response_header(header), encode_payload(schema, values))
 

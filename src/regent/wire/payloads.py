@@ -14,6 +14,7 @@ from kio.static.constants import EntityType
 from regent.errors import ProtocolError
 from regent.wire import (
     alter_partition,
+    configs,
     controlled_shutdown,
     leader_and_isr,
     stop_replica,
@@ -41,6 +42,8 @@ OWN_MESSAGES: Final[Mapping[tuple[int, EntityType], WireMessage]] = {
         topics.CREATE_RESPONSE,
         topics.DELETE_REQUEST,
         topics.DELETE_RESPONSE,
+        configs.DESCRIBE_REQUEST,
+        configs.DESCRIBE_RESPONSE,
     )
 }
 

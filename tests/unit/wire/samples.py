@@ -34,6 +34,35 @@ from regent.model.alter_partition import (
 )
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, Endpoint
+from regent.model.cluster_requests import (
+    DescribeCluster,
+    DescribeClusterAnswer,
+    Metadata,
+    MetadataAnswer,
+    NodeAddress,
+    PartitionDescription,
+    TopicDescription,
+)
+from regent.model.config_requests import (
+    AlterConfigs,
+    AlterConfigsAnswer,
+    ConfigChange,
+    ConfigChanges,
+    ConfigDescription,
+    ConfigEntry,
+    ConfigOperation,
+    ConfigQuestion,
+    ConfigReplacement,
+    ConfigResource,
+    ConfigResult,
+    ConfigSource,
+    ConfigSynonym,
+    ConfigType,
+    DescribeConfigs,
+    DescribeConfigsAnswer,
+    IncrementalAlterConfigs,
+    ResourceType,
+)
 from regent.model.control_requests import (
     ControlAnswer,
     LeaderAndIsr,
@@ -53,6 +82,7 @@ from regent.model.ids import (
     ZkVersion,
 )
 from regent.model.leadership import Leadership
+from regent.model.producer_ids import AllocateProducerIds, AllocateProducerIdsAnswer
 
 ORDERS_ID: Final = "Zm9vYmFyYmF6cXV1eDEyMw"
 B1, B2, B3, B4 = map(BrokerId, (1, 2, 3, 4))
@@ -196,6 +226,21 @@ def alter_partition_answer(api_version: int) -> AlterPartitionAnswer:
     )
 
 
+CLUSTER_ID: Final = "uVZ3kq0pTPyq8m1yKk3x0A"
+NODES: Final = (
+    NodeAddress(B1, "one.example", 9092, "r1"),
+    NodeAddress(B4, "four.example", 9093),
+)
+ORDERS: Final = ConfigResource(ResourceType.TOPIC, "orders")
+ALTERED: Final = AlterConfigsAnswer(
+    (
+        ConfigResult(ORDERS),
+        ConfigResult(
+            ConfigResource(ResourceType.BROKER, "1"), ErrorCode.INVALID_CONFIG, "no such config"
+        ),
+    )
+)
+
 #: By the name of the API, requests and answers that are the same in every version.
 REQUESTS: Final[dict[str, Struct]] = {
     "ControlledShutdown": ControlledShutdown(B3, BrokerEpoch(1_234_567_890_123)),
@@ -220,6 +265,32 @@ REQUESTS: Final[dict[str, Struct]] = {
         (ReassignmentTarget("orders", 0, (B1, B2)), ReassignmentTarget("orders", 300, None))
     ),
     "ListPartitionReassignments": ListReassignments(),
+    "Metadata": Metadata(("orders", "pâtés"), may_create=False, with_cluster_operations=True),
+    "DescribeCluster": DescribeCluster(with_operations=True, endpoint_type=2),
+    "DescribeConfigs": DescribeConfigs(
+        (
+            ConfigQuestion(ORDERS, ("retention.ms",)),
+            ConfigQuestion(ConfigResource(ResourceType.BROKER, "")),
+        ),
+        with_synonyms=True,
+        with_documentation=True,
+    ),
+    "AlterConfigs": AlterConfigs(
+        (ConfigReplacement(ORDERS, (("retention.ms", "1000"), ("cleanup.policy", None))),),
+        validate_only=True,
+    ),
+    "IncrementalAlterConfigs": IncrementalAlterConfigs(
+        (
+            ConfigChanges(
+                ORDERS,
+                (
+                    ConfigChange("cleanup.policy", ConfigOperation.APPEND, "compact"),
+                    ConfigChange("retention.ms", ConfigOperation.DELETE),
+                ),
+            ),
+        )
+    ),
+    "AllocateProducerIds": AllocateProducerIds(B3, BrokerEpoch(1_234_567_890_123)),
 }
 ANSWERS: Final[dict[str, Struct]] = {
     "LeaderAndIsr": CONTROL_ANSWER,
@@ -263,6 +334,73 @@ ANSWERS: Final[dict[str, Struct]] = {
             (TopicPartition("orders", 0), Assignment((B3, B1, B2), adding=(B3,), removing=(B2,))),
         )
     ),
+    "Metadata": MetadataAnswer(
+        NODES,
+        CLUSTER_ID,
+        B4,
+        (
+            TopicDescription(
+                "orders",
+                is_internal=True,
+                partitions=(
+                    PartitionDescription(
+                        0, ErrorCode.NONE, B1, LeaderEpoch(5), (B1, B2, B3), (B1, B2), (B3,)
+                    ),
+                    PartitionDescription(
+                        300,
+                        ErrorCode.LEADER_NOT_AVAILABLE,
+                        BrokerId(-1),
+                        LeaderEpoch(6),
+                        (B2,),
+                        (B2,),
+                        (B2,),
+                    ),
+                ),
+                operations=3576,
+            ),
+            TopicDescription("pâtés", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ),
+        cluster_operations=7584,
+    ),
+    "DescribeCluster": DescribeClusterAnswer(
+        ErrorCode.MISMATCHED_ENDPOINT_TYPE, "no such", 2, CLUSTER_ID, B4, NODES, 7584
+    ),
+    "DescribeConfigs": DescribeConfigsAnswer(
+        (
+            ConfigDescription(
+                ORDERS,
+                entries=(
+                    ConfigEntry(
+                        "retention.ms",
+                        "1000",
+                        ConfigSource.TOPIC,
+                        synonyms=(
+                            ConfigSynonym("retention.ms", "1000", ConfigSource.TOPIC),
+                            ConfigSynonym("log.retention.ms", None, ConfigSource.DEFAULT),
+                        ),
+                        kind=ConfigType.LONG,
+                        documentation="how long",
+                    ),
+                    ConfigEntry(
+                        "cleanup.policy",
+                        None,
+                        ConfigSource.DEFAULT,
+                        is_read_only=True,
+                        is_sensitive=True,
+                        kind=ConfigType.LIST,
+                    ),
+                ),
+            ),
+            ConfigDescription(
+                ConfigResource(ResourceType.TOPIC, "pâtés"),
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                "there is none",
+            ),
+        )
+    ),
+    "AlterConfigs": ALTERED,
+    "IncrementalAlterConfigs": ALTERED,
+    "AllocateProducerIds": AllocateProducerIdsAnswer(ErrorCode.NONE, 5000, 1000),
 }
 
 

@@ -6,9 +6,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regent.errors import ProtocolError
-from regent.model.control_requests import LeaderAndIsr, UpdateMetadata
+from regent.model.control_requests import (
+    BrokerEntries,
+    LeaderAndIsr,
+    LeaderAndIsrPartition,
+    UpdateMetadata,
+)
 from regent.model.ids import BrokerEpoch, BrokerId, LeaderEpoch
-from regent.wire import leader_and_isr, update_metadata
+from regent.wire import bulk_encoder, leader_and_isr, primitives, update_metadata
 from regent.wire.apis import ApiKey
 from regent.wire.bulk_encoder import LeaderAndIsrEncoder, UpdateMetadataEncoder
 from regent.wire.payloads import encode_payload, request_schema
@@ -39,6 +44,34 @@ def test_every_leader_and_isr_is_the_plain_one(
         assert encoded == plain_leader_and_isr(request, api_version)
 
 
+@pytest.mark.parametrize("api_version", range(8))
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    batches=st.lists(
+        st.lists(strategies.LEADER_AND_ISR_PARTITION, min_size=1, max_size=8).map(tuple),
+        min_size=1,
+        max_size=2,
+    ),
+    request=strategies.LEADER_AND_ISR,
+    step=st.integers(1, 3),
+)
+def test_every_part_of_a_batch_is_the_plain_request(
+    api_version: int,
+    batches: list[tuple[LeaderAndIsrPartition, ...]],
+    request: LeaderAndIsr,
+    step: int,
+) -> None:
+    """Brokers are told different parts of a batch, and the next batch looks much the same."""
+    encoder = LeaderAndIsrEncoder(api_version)
+
+    for batch in [*batches, *batches]:
+        for first in range(step):
+            entries = BrokerEntries(batch, range(first, len(batch), step))
+            part = msgspec.structs.replace(request, partitions=entries)
+            encoded = b"".join(encoder.encode(part, samples.ENDPOINTS))
+            assert encoded == plain_leader_and_isr(part, api_version)
+
+
 @pytest.mark.parametrize("api_version", range(9))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(requests=st.lists(strategies.UPDATE_METADATA, min_size=1, max_size=3))
@@ -64,6 +97,33 @@ def test_a_partition_is_written_once_for_all_its_replicas() -> None:
 
     assert first[0] != second[0]
     assert _shared_with(second, first) == len(samples.LEADER_AND_ISR.partitions)
+
+
+def test_brokers_with_different_partitions_share_the_bytes_of_those_in_common() -> None:
+    """Each hosts a part of what the batch tells."""
+    encoder = LeaderAndIsrEncoder(7)
+    batch = tuple(samples.LEADER_AND_ISR.partitions)
+    most = msgspec.structs.replace(samples.LEADER_AND_ISR, partitions=BrokerEntries(batch, [0, 1]))
+    last = msgspec.structs.replace(samples.LEADER_AND_ISR, partitions=BrokerEntries(batch, [1, 2]))
+
+    first = encoder.encode(most, samples.ENDPOINTS)
+    second = encoder.encode(last, samples.ENDPOINTS)
+
+    assert _shared_with(second, first) == 1
+
+
+def test_more_lists_than_can_be_kept_are_written_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is kept has a bound, and is begun anew beyond it."""
+    monkeypatch.setattr(primitives, "_KEPT_LISTS_MAX", 1)
+    monkeypatch.setattr(bulk_encoder, "_KEPT_LAYOUTS_MAX", 1)
+
+    leaderships = b"".join(LeaderAndIsrEncoder(7).encode(samples.LEADER_AND_ISR, samples.ENDPOINTS))
+    metadata = b"".join(UpdateMetadataEncoder(8).encode(samples.UPDATE_METADATA))
+
+    assert leaderships == plain_leader_and_isr(samples.LEADER_AND_ISR, 7)
+    assert metadata == plain_update_metadata(samples.UPDATE_METADATA, 8)
 
 
 def _shared_with(parts: list[bytes], others: list[bytes]) -> int:

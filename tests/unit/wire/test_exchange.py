@@ -1,5 +1,6 @@
 """A whole exchange: asked at one end, understood at the other, and back."""
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -17,6 +18,20 @@ from regent.model.admin_requests import (
     ListReassignments,
     TopicResult,
 )
+from regent.model.cluster_requests import (
+    OPERATIONS_UNTOLD,
+    DescribeCluster,
+    DescribeClusterAnswer,
+    Metadata,
+    MetadataAnswer,
+)
+from regent.model.config_requests import (
+    ConfigDescription,
+    ConfigSource,
+    ConfigType,
+    DescribeConfigs,
+    DescribeConfigsAnswer,
+)
 from regent.model.control_requests import ControlAnswer, LeaderAndIsr
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import TopicPartition
@@ -30,7 +45,6 @@ from regent.wire.exchange import (
     decode_answer,
     decode_request,
     encode_answer,
-    encode_answer_values,
     encode_api_versions_answer,
     encode_request,
     encode_request_values,
@@ -38,6 +52,7 @@ from regent.wire.exchange import (
 )
 from regent.wire.frames import FrameReader
 from regent.wire.headers import RequestHeader
+from regent.wire.payloads import request_schema
 from regent.wire.values import NOT_THROTTLED, to_uuid
 from tests.unit.wire import samples
 
@@ -81,7 +96,65 @@ def said_by(value: Struct, api_name: str, version: int) -> Struct:
         return replace(value, **{field: entries})
     if api_name in {"CreateTopics", "DeleteTopics"} and hasattr(value, "results"):
         return replace(value, results=_results_said_by(value.results, api_name, version))
-    return value
+    return replace(value, **_lost_in(value, version))
+
+
+def _lost_in(value: Struct, version: int) -> dict[str, Any]:
+    """What the older versions of the requests about clusters and configs cannot say."""
+    match value:
+        case Metadata():
+            lost = {} if version >= 4 else {"may_create": True}
+            return lost if version >= 8 else {**lost, "with_cluster_operations": False}
+        case MetadataAnswer():
+            return _metadata_lost_in(value, version)
+        case DescribeCluster() | DescribeClusterAnswer():
+            return {} if version >= 1 else {"endpoint_type": 1}
+        case DescribeConfigs():
+            lost = {} if version >= 1 else {"with_synonyms": False}
+            return lost if version >= 3 else {**lost, "with_documentation": False}
+        case DescribeConfigsAnswer():
+            return {"results": tuple(_description_said_by(each, version) for each in value.results)}
+        case _:
+            return {}
+
+
+def _metadata_lost_in(answer: MetadataAnswer, version: int) -> dict[str, Any]:
+    lost: dict[str, Any] = {}
+    topic_lost: dict[str, Any] = {}
+    partition_lost: dict[str, Any] = {}
+    if version < 1:
+        lost |= {"controller_id": -1, "nodes": tuple(replace(n, rack=None) for n in answer.nodes)}
+        topic_lost["is_internal"] = False
+    if version < 2:
+        lost["cluster_id"] = None
+    if version < 5:
+        partition_lost["offline_replicas"] = ()
+    if version < 7:
+        partition_lost["leader_epoch"] = -1
+    if version < 8:
+        lost["cluster_operations"] = topic_lost["operations"] = OPERATIONS_UNTOLD
+    topics = tuple(
+        replace(
+            topic,
+            **topic_lost,
+            partitions=tuple(replace(each, **partition_lost) for each in topic.partitions),
+        )
+        for topic in answer.topics
+    )
+    return {**lost, "topics": topics}
+
+
+def _description_said_by(description: ConfigDescription, version: int) -> ConfigDescription:
+    lost: dict[str, Any] = {} if version >= 1 else {"synonyms": ()}
+    if version < 3:
+        lost |= {"kind": ConfigType.UNKNOWN, "documentation": None}
+    entries = []
+    for entry in description.entries:
+        if version < 1 and entry.source != ConfigSource.DEFAULT:
+            lost["source"] = 0
+        entries.append(replace(entry, **lost))
+        lost.pop("source", None)
+    return replace(description, entries=tuple(entries))
 
 
 def _results_said_by(results: tuple[Any, ...], api_name: str, version: int) -> tuple[Any, ...]:
@@ -106,7 +179,7 @@ def test_a_request_is_understood_and_its_answer_too(api: Api, version: int) -> N
     heard = decode_request(only_message(encode_request(asked)))
 
     expected = said_by(request, api.name, version)
-    has_timeout = api.name not in {"ControlledShutdown", "AlterPartition"}
+    has_timeout = "timeout" in {field.name for field in fields(request_schema(api.key, version))}
     client_id = None if (api.name, version) == ("ControlledShutdown", 0) else "admin"
     header = RequestHeader(api.key, version, 77, client_id)
     assert heard == Call(header, expected, 1_500 if has_timeout else 0)
@@ -311,28 +384,15 @@ def test_a_client_from_the_future_hears_it_in_version_0() -> None:
     assert answer.hex(" ") == "00 00 00 09 00 23 00 00 00 01 00 12 00 00 00 04"
 
 
-def test_what_the_model_does_not_have_comes_as_kio_has_it() -> None:
-    header = RequestHeader(ApiKey.METADATA, 8, 4, "admin")
-    asked = {
-        "topics": [{"name": "orders"}],
-        "allow_auto_topic_creation": False,
-        "include_cluster_authorized_operations": False,
-        "include_topic_authorized_operations": False,
-    }
-    answer = {
-        "throttle_time": NOT_THROTTLED,
-        "brokers": [{"node_id": 1, "host": "one.example", "port": 9092, "rack": None}],
-        "cluster_id": "c",
-        "controller_id": 1,
-        "topics": (),
-        "cluster_authorized_operations": 0,
-    }
+@pytest.mark.parametrize("version", range(9))
+def test_all_topics_are_asked_for_by_none_or_in_the_oldest_way(version: int) -> None:
+    """Version 0 had no null, and an empty list said it; from 1 on that means no topic at all."""
+    for topics in (None, ()):
+        asked = to_call(Metadata(topics), api_version=version, correlation_id=1)
 
-    heard = decode_request(only_message(encode_request_values(header, asked)))
-    got = decode_answer(heard, only_message(encode_answer_values(header, answer)))
+        heard = decode_request(only_message(encode_request(asked)))
 
-    assert [topic.name for topic in heard.request.topics] == ["orders"]
-    assert (got.controller_id, got.brokers[0].host) == (1, "one.example")
+        assert heard.request == Metadata(None if version == 0 else topics)
 
 
 # --- from strangers -----------------------------------------------------------------------------

@@ -1,0 +1,179 @@
+"""One caller's connection: frames in, answers out, in order and one at a time.
+
+As in Kafka, a request of a connection is looked at when the one before it has been answered. A
+caller that sends more is not read any further, and one that does not take its answers gets no
+more of them. Whatever is wrong ends this connection and nothing else.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from regent.errors import ProtocolError, RegentError
+from regent.wire.exchange import Call, decode_request
+from regent.wire.frames import FrameReader
+from regent.wire.limits import WireLimits
+
+#: Far more than any request to a controller needs; Kafka's 100 MB are for records.
+FRAME_BYTES: Final = 16 * 1024 * 1024
+
+logger = logging.getLogger(__name__)
+
+#: Makes the frame that answers a request.
+ToAnswer: TypeAlias = Callable[[Call], Awaitable[bytes]]
+
+
+class ConnectionSettings(Struct, frozen=True):
+    """What one connection may ask for."""
+
+    limits: WireLimits = WireLimits(frame_bytes=FRAME_BYTES)
+    #: Requests that may be waiting for their answer before no more are read.
+    unanswered_max: int = 10
+
+
+class CallerConnection(asyncio.Protocol):
+    """Lives on the event loop, from `connection_made` to `connection_lost`."""
+
+    def __init__(
+        self,
+        settings: ConnectionSettings,
+        to_answer: ToAnswer,
+        on_lost: Callable[["CallerConnection"], None],
+    ) -> None:
+        self._settings = settings
+        self._to_answer = to_answer
+        self._on_lost = on_lost
+        self._frames = FrameReader(settings.limits)
+        self._waiting: deque[bytes] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._can_write = asyncio.Event()
+        self._can_write.set()
+        #: Nothing more is read; the connection ends when what is under way is answered.
+        self._is_closing = False
+        self.peer = "?"
+        self.active_at_s = asyncio.get_running_loop().time()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether we owe the caller an answer, and it is not the caller who keeps us waiting."""
+        return self._task is not None and self._can_write.is_set()
+
+    # --- from the event loop ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody has called."""
+        assert isinstance(transport, asyncio.Transport), "it is a stream"
+        self._transport = transport
+        host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
+        self.peer = f"{host}:{port}"
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come; the frames that are complete wait for their turn."""
+        self._touch()
+        if self._is_closing:
+            return
+        try:
+            self._waiting.extend(self._frames.feed(data))
+        except ProtocolError as error:
+            self._complain(error)
+            self.finish()
+        self._pace()
+        self._go_on()
+
+    def eof_received(self) -> bool:
+        """The caller has hung up; as in Kafka, nobody hangs up on one side only."""
+        if not self._frames.is_between_frames and not self._is_closing:
+            self._complain("it ended within a frame")
+        self._is_closing = True
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Nobody is there any more to hear an answer."""
+        self._is_closing = True
+        self._waiting.clear()
+        if self._task is not None:
+            self._task.cancel()
+        self._on_lost(self)
+
+    def pause_writing(self) -> None:
+        """The caller does not take its answers."""
+        self._can_write.clear()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._touch()
+        self._can_write.set()
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Take no more requests, answer what is under way, and hang up."""
+        self._is_closing = True
+        self._waiting.clear()
+        assert self._transport is not None, "it has been made"
+        if self._task is None:
+            self._transport.close()
+        else:
+            self._transport.pause_reading()
+
+    def abort(self) -> None:
+        """Hang up at once."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # --- inside -----------------------------------------------------------------------------------
+
+    def _touch(self) -> None:
+        self.active_at_s = asyncio.get_running_loop().time()
+
+    def _pace(self) -> None:
+        """Read only as long as few are waiting."""
+        transport = self._transport
+        if transport is None or transport.is_closing() or self._is_closing:
+            return
+        if len(self._waiting) >= self._settings.unanswered_max:
+            transport.pause_reading()
+        else:
+            transport.resume_reading()
+
+    def _go_on(self) -> None:
+        if self._task is None and self._waiting:
+            self._task = asyncio.get_running_loop().create_task(
+                self._answer_all(), name=f"answers to {self.peer}"
+            )
+
+    async def _answer_all(self) -> None:
+        """Answer what waits, until nothing does."""
+        assert self._transport is not None, "it has been made"
+        try:
+            while self._waiting:
+                frame = await self._answer(self._waiting.popleft())
+                if frame is None:
+                    self._transport.close()
+                    return
+                self._transport.write(frame)
+                self._touch()
+                await self._can_write.wait()
+                self._pace()
+        finally:
+            self._task = None
+        if self._is_closing:
+            self._transport.close()
+
+    async def _answer(self, message: bytes) -> bytes | None:
+        """The answer to one message; None if there is none, and nothing to be said further."""
+        try:
+            return await self._to_answer(decode_request(message, self._settings.limits))
+        except RegentError as error:  # No protocol, or ZooKeeper is away: it may call again.
+            self._complain(error)
+        except Exception:
+            logger.exception("a request of %s failed; its connection is closed", self.peer)
+        return None
+
+    def _complain(self, reason: object) -> None:
+        logger.warning("the connection of %s is closed: %s", self.peer, reason)

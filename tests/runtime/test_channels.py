@@ -1,0 +1,293 @@
+"""Channels over real sockets: order, sending again, older versions, no waiting (C1 to C5)."""
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterator
+from queue import Queue
+from typing import Any, TypeVar
+
+import pytest
+
+from regent.core.events import Event, LeaderAndIsrAnswered, UpdateMetadataAnswered
+from regent.errors import ProtocolError
+from regent.model.brokers import Broker, Endpoint
+from regent.model.control_requests import ControlAnswer, LeaderAndIsr, UpdateMetadata
+from regent.model.error_codes import ErrorCode
+from regent.model.ids import BrokerId, ControllerEpoch
+from regent.model.protocol_version import LATEST, request_versions
+from regent.runtime.broker_channel import ChannelSettings
+from regent.runtime.channels import BrokerChannels
+from regent.wire.apis import APIS, Api, ApiKey
+from regent.wire.exchange import Call, decode_request, encode_answer, encode_api_versions_answer
+from regent.wire.frames import LENGTH_BYTES, frame_length
+from tests.support.builders import broker_epoch
+
+WAIT_S = 30
+T = TypeVar("T")
+
+
+class HeardBroker:
+    """A broker that answers, or does what a broken one does."""
+
+    def __init__(self) -> None:
+        self.calls: Queue[Call] = Queue()
+        self.connections = 0
+        #: What to do with the next control requests instead of answering: "close", "garbage".
+        self.mischief: list[str] = []
+        self.holds = asyncio.Event()
+        self.holds.set()
+        self.served: tuple[Api, ...] = tuple(APIS.values())
+        self.answer = ControlAnswer()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, port: int = 0) -> int:
+        """Listen; where."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                length = frame_length(await reader.readexactly(LENGTH_BYTES))
+                call = decode_request(await reader.readexactly(length))
+                if call.header.api_key == ApiKey.API_VERSIONS:
+                    writer.write(encode_api_versions_answer(call.header, self.served))
+                    continue
+                self.calls.put(call)
+                await self.holds.wait()
+                if self.mischief and self.mischief.pop(0) == "close":
+                    return
+                writer.write(encode_answer(call, self.answer))
+        except (EOFError, OSError, ProtocolError):
+            pass
+        finally:
+            writer.close()
+
+
+class Bench:
+    """A loop in a thread, brokers on it, and the channels under test."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever)
+        self.thread.start()
+        self.events: Queue[Event] = Queue()
+        self.brokers: dict[int, HeardBroker] = {}
+        settings = ChannelSettings(client_id="100", versions=request_versions(LATEST))
+        self.channels = BrokerChannels(self.loop, settings, self.events.put)
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do something on the loop and wait for it."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT_S)
+
+    def broker(self, broker_id: int) -> HeardBroker:
+        """A broker that listens, with an open channel to it."""
+
+        async def make() -> tuple[HeardBroker, int]:
+            made = HeardBroker()
+            return made, await made.start()
+
+        heard, port = self.run(make())
+        self.brokers[broker_id] = heard
+        self.open(broker_id, port)
+        return heard
+
+    def open(self, broker_id: int, port: int, *, life: int = 1) -> None:
+        """Open a channel to one life of a broker."""
+        endpoints = (Endpoint("127.0.0.1", port),)
+        self.channels.open(Broker(BrokerId(broker_id), endpoints), broker_epoch(broker_id, life))
+
+    def close(self) -> None:
+        """End everything."""
+        self.run(self.channels.stop())
+        for heard in self.brokers.values():
+            self.loop.call_soon_threadsafe(heard.holds.set)
+            self.run(heard.stop())
+        self.run(_settle())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
+
+
+async def _settle() -> None:
+    """Let what was cancelled come to its end."""
+    others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench()
+    yield made
+    made.close()
+
+
+def metadata(number: int) -> UpdateMetadata:
+    """A request, told apart by its controller epoch."""
+    return UpdateMetadata(BrokerId(100), ControllerEpoch(number), broker_epoch(1), (), ())
+
+
+def leaderships(number: int) -> LeaderAndIsr:
+    return LeaderAndIsr(BrokerId(100), ControllerEpoch(number), broker_epoch(1), ())
+
+
+def epochs(heard: HeardBroker, count: int) -> list[int]:
+    return [heard.calls.get(timeout=WAIT_S).request.controller_epoch for _ in range(count)]
+
+
+@pytest.mark.requirement("C1", "C5")
+def test_requests_arrive_in_order_and_answers_become_events(bench: Bench) -> None:
+    """Each with the epochs of the request that it answers."""
+    heard = bench.broker(1)
+    heard.answer = ControlAnswer(ErrorCode.STALE_BROKER_EPOCH)
+
+    bench.channels.send(BrokerId(1), leaderships(1))
+    bench.channels.send(BrokerId(1), metadata(2))
+
+    first, second = (bench.events.get(timeout=WAIT_S) for _ in range(2))
+    assert epochs(heard, 2) == [1, 2]
+    assert isinstance(first, LeaderAndIsrAnswered)
+    assert isinstance(second, UpdateMetadataAnswered)
+    assert (first.controller_epoch, second.controller_epoch) == (1, 2)
+    assert second.answer.error is ErrorCode.STALE_BROKER_EPOCH
+    assert second.broker_epoch == broker_epoch(1)
+
+
+@pytest.mark.requirement("C1")
+def test_the_next_request_waits_for_the_answer_to_the_one_before(bench: Bench) -> None:
+    """So that nothing can overtake, even on a connection that breaks."""
+    heard = bench.broker(1)
+    bench.loop.call_soon_threadsafe(heard.holds.clear)
+
+    bench.channels.send(BrokerId(1), metadata(1))
+    bench.channels.send(BrokerId(1), metadata(2))
+    heard.calls.get(timeout=WAIT_S)
+
+    assert heard.calls.empty()
+    assert [len(c) for c in bench.channels.by_broker.values()] == [2]
+    bench.loop.call_soon_threadsafe(heard.holds.set)
+    assert epochs(heard, 1) == [2]
+
+
+@pytest.mark.requirement("C1")
+def test_a_slow_broker_delays_nobody_else(bench: Bench) -> None:
+    """The other one's answer comes while the first still thinks."""
+    slow, quick = bench.broker(1), bench.broker(2)
+    bench.loop.call_soon_threadsafe(slow.holds.clear)
+
+    bench.channels.send(BrokerId(1), metadata(1))
+    bench.channels.send(BrokerId(2), metadata(2))
+
+    answered = bench.events.get(timeout=WAIT_S)
+    assert isinstance(answered, UpdateMetadataAnswered)
+    assert answered.broker_id == 2
+    assert epochs(quick, 1) == [2]
+
+
+@pytest.mark.requirement("C2")
+def test_a_request_whose_connection_broke_is_sent_again_before_the_next(bench: Bench) -> None:
+    """Twice if it must be, and nothing overtakes it."""
+    heard = bench.broker(1)
+    heard.mischief = ["close", "close"]
+
+    bench.channels.send(BrokerId(1), metadata(1))
+    bench.channels.send(BrokerId(1), metadata(2))
+
+    assert epochs(heard, 4) == [1, 1, 1, 2]
+    assert heard.connections == 3
+
+
+@pytest.mark.requirement("C2")
+def test_a_broker_that_does_not_listen_yet_hears_it_later(bench: Bench) -> None:
+    """It is registered, so it will come."""
+
+    async def free_port() -> int:
+        probe = HeardBroker()
+        port = await probe.start()
+        await probe.stop()
+        return port
+
+    port = bench.run(free_port())
+    bench.open(1, port)
+    bench.channels.send(BrokerId(1), metadata(1))
+
+    async def late() -> HeardBroker:
+        heard = HeardBroker()
+        await heard.start(port)
+        return heard
+
+    heard = bench.brokers[1] = bench.run(late())
+    assert epochs(heard, 1) == [1]
+
+
+def test_a_new_life_starts_with_an_empty_queue(bench: Bench) -> None:
+    """What its last life was to be told is nothing to it."""
+    heard = bench.broker(1)
+    bench.loop.call_soon_threadsafe(heard.holds.clear)
+    bench.channels.send(BrokerId(1), metadata(1))
+    bench.channels.send(BrokerId(1), metadata(2))
+    assert epochs(heard, 1) == [1]
+
+    (channel,) = bench.channels.by_broker.values()
+    bench.open(1, channel.endpoint.port, life=2)
+    bench.channels.send(BrokerId(1), metadata(3))
+    bench.loop.call_soon_threadsafe(heard.holds.set)
+
+    assert epochs(heard, 1) == [3]
+    answered = bench.events.get(timeout=WAIT_S)
+    assert isinstance(answered, UpdateMetadataAnswered)
+    assert answered.broker_epoch == broker_epoch(1, 2)
+
+
+def test_nothing_is_sent_to_a_broker_without_a_channel(bench: Bench) -> None:
+    """Neither to one that was never there nor to one that is gone."""
+    heard = bench.broker(1)
+    bench.channels.send(BrokerId(1), metadata(1))
+    assert epochs(heard, 1) == [1]
+    bench.events.get(timeout=WAIT_S)
+
+    bench.channels.close_all()
+    bench.channels.send(BrokerId(1), metadata(2))
+    bench.channels.send(BrokerId(9), metadata(2))
+    bench.run(bench.channels.stop())
+
+    assert heard.calls.empty()
+    assert not bench.channels.by_broker
+
+
+@pytest.mark.requirement("C4")
+def test_a_broker_that_speaks_older_versions_hears_those(bench: Bench) -> None:
+    """Negotiated down on each connection."""
+    heard = bench.broker(1)
+    older = {ApiKey.UPDATE_METADATA: 5, ApiKey.LEADER_AND_ISR: 2}
+    heard.served = tuple(
+        Api(a.key, a.name, a.first_version, older.get(a.key, a.last_version), a.flexible_since)
+        for a in APIS.values()
+    )
+
+    bench.channels.send(BrokerId(1), metadata(1))
+    bench.channels.send(BrokerId(1), leaderships(2))
+
+    versions = [heard.calls.get(timeout=WAIT_S).header.api_version for _ in range(2)]
+    assert versions == [5, 2]
+
+
+def test_a_broker_without_a_listener_for_us_is_complained_of(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And not taken for one that has been told."""
+    secret = Endpoint("127.0.0.1", 1, "SECRET", "SSL")
+    bench.channels.open(Broker(BrokerId(1), (secret,)), broker_epoch(1))
+    bench.channels.send(BrokerId(1), metadata(1))
+
+    assert "broker 1 has no PLAINTEXT listener" in caplog.text
+    assert "SECRET:SSL" in caplog.text
