@@ -24,6 +24,10 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "what_if": ("--partitions", "1000,2000", "--repetitions", "1"),
     "wire": ("--partitions", "1000,2000", "--repetitions", "1"),
     "simulation": ("--partitions", "5", "--simulated-ms", "2000", "--repetitions", "1"),
+    "zookeeper": ("--quick",),
+    "failover": ("--partitions", "1000,2000", "--repetitions", "1"),
+    "live_events": ("--partitions", "1200", "--topics", "5"),
+    "detection": ("--repetitions", "1"),
 }
 
 

@@ -27,6 +27,7 @@ from benchmarks.report import show
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, Endpoint
 from regent.model.control_requests import (
+    BrokerEntries,
     LeaderAndIsr,
     LeaderAndIsrPartition,
     PartitionMetadata,
@@ -82,20 +83,21 @@ class FirstBatch:
 
     def leader_and_isrs(self) -> list[LeaderAndIsr]:
         """One for each broker, with those partitions that it holds."""
-        held: dict[BrokerId, list[LeaderAndIsrPartition]] = {b.broker_id: [] for b in BROKERS}
-        for entry in self._entries:
+        held: dict[BrokerId, list[int]] = {b.broker_id: [] for b in BROKERS}
+        for place, entry in enumerate(self._entries):
             for broker_id in entry.assignment.replicas:
-                held[broker_id].append(entry)
+                held[broker_id].append(place)
+        batch = tuple(self._entries)
         return [
             LeaderAndIsr(
                 controller_id=BrokerId(0),
                 controller_epoch=ControllerEpoch(8),
                 broker_epoch=BrokerEpoch(100 + broker_id),
-                partitions=tuple(entries),
+                partitions=BrokerEntries(batch, places),
                 live_leaders=tuple(ENDPOINTS),
                 topic_ids=self._topic_ids,
             )
-            for broker_id, entries in held.items()
+            for broker_id, places in held.items()
         ]
 
 

@@ -282,7 +282,7 @@ MUTANTS: Final = (
         "offline-count-drifts",
         "a partition that comes online is still counted as offline",
         STATE,
-        "            elif before is PartitionState.OFFLINE:\n                self.offline_partition_count -= 1\n",
+        "            elif before is OFFLINE:\n                self.offline_partition_count -= 1\n",
         "",
     ),
     Mutant(

@@ -11,6 +11,7 @@ FAILOVER: Final = "regent.core.failover"
 BALANCE: Final = "regent.core.leader_balance"
 ISR: Final = "regent.core.isr_changes"
 REGISTRATION: Final = "regent.zookeeper.registration"
+EPHEMERALS: Final = "regent.zookeeper.ephemerals"
 LINK: Final = "regent.sim.zookeeper_link"
 PROCESS: Final = "regent.sim.process"
 
@@ -123,7 +124,7 @@ MUTANTS: Final = (
     Mutant(
         name="own-registration-is-a-strangers",
         breaks="a registration that got through unanswered keeps the broker out (KAFKA-1387)",
-        module=REGISTRATION,
+        module=EPHEMERALS,
         old="if found is not None and found.stat.ephemeral_owner == session_id:",
         new="if False:",
         test="tests/unit/zookeeper/test_registration.py::"
@@ -133,7 +134,7 @@ MUTANTS: Final = (
     Mutant(
         name="own-remains-keep-the-broker-out",
         breaks="the registration of a broker's last session blocks the next (KAFKA-7165)",
-        module=REGISTRATION,
+        module=EPHEMERALS,
         old="            if found.stat.ephemeral_owner != previous_session_id:\n",
         new="            if True:\n",
         test=BY_HAND + "test_a_broker_that_registers_over_its_own_remains_has_bounced",

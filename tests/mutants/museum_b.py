@@ -262,8 +262,8 @@ MUTANTS: Final = (
         "known-to-the-next-controller",
         "a replica that a move adds is not new to the next controller (KAFKA-10314)",
         REPLICAS,
-        "    for partition in _still_new(step.state, broker_id, led):\n",
-        "    for partition in ():\n",
+        "        for partition in still_new(broker_id, led):\n",
+        "        for partition in ():\n",
         test=f"{MOVES_BY_HAND}::"
         "test_a_replica_that_never_was_in_sync_is_new_to_the_next_life_and_controller",
         fault="F61",

@@ -10,6 +10,7 @@ BALANCE: Final = "regent.core.leader_balance"
 ELECTION: Final = "regent.core.election"
 ELECTIONS: Final = "regent.core.leader_elections"
 BATCH: Final = "regent.core.request_batch"
+PAGES: Final = "regent.core.broker_pages"
 BROKERS: Final = "regent.core.broker_changes"
 TOPICS: Final = "regent.core.topic_changes"
 MOVES: Final = "regent.core.reassignment_phases"
@@ -122,8 +123,8 @@ MUTANTS: Final = (
         "unfollowed-while-shutting-down",
         "replicas are not told of a leader that is shutting down (KAFKA-705)",
         BATCH,
-        "                if told:\n",
-        "                if told and leadership.leader not in self._state.shutting_down:\n",
+        "            if known:\n",
+        "            if known and leadership.leader not in state.shutting_down:\n",
         test=f"{SHUTDOWN_TESTS}"
         "::test_a_replica_that_comes_back_is_told_to_follow_a_leader_that_is_going",
         fault="F76",
@@ -131,7 +132,7 @@ MUTANTS: Final = (
     Mutant(
         "no-address-while-shutting-down",
         "a leader that is shutting down is not among the live leaders in a request (KAFKA-999)",
-        BATCH,
+        PAGES,
         "live_leaders=tuple(sorted(b for b in page.leaders if b in state.brokers)),",
         "live_leaders=tuple(sorted(b for b in page.leaders if b in state.electable)),",
         test=f"{MUSEUM}::test_followers_that_restart_relieve_a_leader_that_is_going",

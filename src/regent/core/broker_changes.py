@@ -104,8 +104,9 @@ def _welcome(
 
 def _undeleted(state: ControllerState, broker_id: BrokerId) -> Iterator[Partition]:
     """What the broker holds. What it has deleted already it must not be told to make again."""
+    deleted = ReplicaState.DELETION_SUCCESSFUL
     for partition, replica_state in state.replicas_on.get(broker_id, {}).items():
-        if replica_state is not ReplicaState.DELETION_SUCCESSFUL:
+        if replica_state is not deleted:
             yield partition
 
 

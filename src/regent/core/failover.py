@@ -32,7 +32,7 @@ from regent.core.events import EventBase, ResignRequested, SessionExpired
 from regent.core.leader_balance import hold_pending_elections, start_balance
 from regent.core.partition_machine import start_partitions
 from regent.core.reassignment import resume_reassignments
-from regent.core.replica_machine import start_replicas
+from regent.core.replica_start import start_replicas
 from regent.core.state import ControllerState
 from regent.core.topic_changes import give_missing_ids, load_leaderships, load_topics
 from regent.core.topic_deletion import load_deletions, resume_deletions

@@ -126,13 +126,13 @@ def elect_leaders(step: PartitionStep, partitions: Sequence[Partition]) -> Proce
         waiting = []
         for write, choice, result in zip(elected.writes, elected.choices, results, strict=True):
             partition, after = write.partition, write.leadership
-            if result is WriteFailure.CONFLICT:
-                waiting.append(partition)
-            elif isinstance(result, WriteFailure):
-                step.refuse(partition, ONLINE, f"its state znode was not written: {result.name}")
-            else:
+            if not isinstance(result, WriteFailure):
                 written = after.at(result)
                 _install(step, partition, written, choice, is_new=False)
+            elif result is WriteFailure.CONFLICT:
+                waiting.append(partition)
+            else:
+                step.refuse(partition, ONLINE, f"its state znode was not written: {result.name}")
         yield from step.journal()
         if not waiting:
             return

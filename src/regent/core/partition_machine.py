@@ -55,24 +55,30 @@ def move_partitions(
 def start_partitions(state: ControllerState) -> Procedure[None]:
     """Find the state of every loaded partition, then try all that have no leader (P2)."""
     live = state.brokers
+    found: dict[PartitionState, list[Partition]] = {NEW: [], ONLINE: [], OFFLINE: []}
+    new, online, offline = found.values()
     facts: list[Fact] = []
     for topic in state.topics.values():
-        new: list[int] = []
-        offline: list[int] = []
-        for index, partition in topic.partitions.items():
+        new_before, offline_before = len(new), len(offline)
+        for partition in topic.partitions.values():
             leadership = partition.leadership
             if leadership is None:
-                is_unreadable = partition in state.unreadable
-                (offline if is_unreadable else new).append(index)
-                state.set_partition_state(partition, OFFLINE if is_unreadable else NEW)
+                (offline if partition in state.unreadable else new).append(partition)
             elif leadership.leader in live and not (
                 state.offline_dirs and state.is_in_failed_dir(leadership.leader, partition)
             ):
-                state.set_partition_state(partition, ONLINE)
+                online.append(partition)
             else:
-                offline.append(index)
-                state.set_partition_state(partition, OFFLINE)
-        facts.append(PartitionsStarted(topic.name, tuple(new), tuple(offline)))
+                offline.append(partition)
+        facts.append(
+            PartitionsStarted(
+                topic.name,
+                tuple(partition.index for partition in new[new_before:]),
+                tuple(partition.index for partition in offline[offline_before:]),
+            )
+        )
+    for first, partitions in found.items():
+        state.set_first_states(partitions, first)
     yield Journal(facts)
     yield from try_online(state)
 

@@ -31,7 +31,6 @@ from regent.model.facts import (
     IsrShrunk,
     MoveRefused,
     ReplicaMoved,
-    ReplicasStarted,
 )
 from regent.model.ids import NO_LEADER, BrokerId, LeaderEpoch, ZkVersion
 from regent.model.leadership import Leadership
@@ -74,10 +73,8 @@ class ReplicaStep:
 
     def settle(self, partition: Partition, broker_id: BrokerId, target: ReplicaState) -> None:
         """The move takes hold."""
-        known = self.state.replicas_on.get(broker_id)
-        before = NON_EXISTENT if known is None else known.get(partition, NON_EXISTENT)
+        before = self.state.set_replica_state(partition, broker_id, target)
         if before is not target:
-            self.state.set_replica_state(partition, broker_id, target)
             self.facts.append(
                 ReplicaMoved(partition.topic, partition.index, broker_id, before, target)
             )
@@ -139,32 +136,6 @@ def move_replicas(
     yield from step.batch.send()
 
 
-def start_replicas(state: ControllerState) -> Procedure[None]:
-    """Put every loaded replica on its footing, then move it on: online ones first (R1)."""
-    here: dict[BrokerId, list[Partition]] = {}
-    away: dict[BrokerId, list[Partition]] = {}
-    facts: list[Fact] = []
-    live = state.brokers
-    for topic in state.topics.values():
-        offline: dict[BrokerId, None] = {}
-        for partition in topic.partitions.values():
-            for broker_id in partition.assignment.replicas:
-                if broker_id not in live:
-                    offline[broker_id] = None
-                side = here if broker_id in live else away
-                hosted = side.get(broker_id)
-                if hosted is None:
-                    hosted = side[broker_id] = []
-                hosted.append(partition)
-        facts.append(ReplicasStarted(topic.name, tuple(sorted(offline))))
-    for replicas, footing in ((here, ONLINE), (away, INELIGIBLE)):
-        for broker_id, partitions in replicas.items():
-            state.replicas_on[broker_id] = dict.fromkeys(partitions, footing)
-    yield Journal(facts)
-    yield from move_replicas(state, here, ONLINE)
-    yield from move_replicas(state, away, OFFLINE)
-
-
 # --- moves ------------------------------------------------------------------------------------
 
 
@@ -202,25 +173,22 @@ def come_online(
     """Tell the broker what it hosts; this is how a restarted one learns it."""
     led = [p for p in partitions if p.leadership is not None]
     step.batch.add_known(broker_id, led)
-    for partition in _still_new(step.state, broker_id, led):
-        step.batch.add_leader_and_isr((broker_id,), partition, is_new=True)
+    if step.state.reassigning:
+        for partition in still_new(broker_id, led):
+            step.batch.add_leader_and_isr((broker_id,), partition, is_new=True)
     step.settle_all(partitions, broker_id, ONLINE)
     yield from step.journal()
 
 
-def _still_new(
-    state: ControllerState, broker_id: BrokerId, led: Sequence[Partition]
-) -> list[Partition]:
+def still_new(broker_id: BrokerId, partitions: Iterable[Partition]) -> list[Partition]:
     """Replicas that a move adds and that are not in sync.
 
     After a failover or a bounce nobody knows whether the broker has heard of them. If it has not,
     and one of its directories has failed, it makes only what it is told is new (KAFKA-10314).
     """
-    if not state.reassigning:
-        return []
     return [
         p
-        for p in led
+        for p in partitions
         if broker_id in p.assignment.adding
         and p.leadership is not None
         and broker_id not in p.leadership.isr
@@ -320,12 +288,12 @@ def _leave_isr(
     results = yield from ask(WriteLeaderships(fence_of(state), writes))
     waiting = []
     for write, result in zip(writes, results, strict=True):
-        if result is WriteFailure.CONFLICT:
-            waiting.append(write.partition)
-        elif isinstance(result, WriteFailure):
-            _stay_or_go(step, broker_id, write.partition, None)
-        else:
+        if not isinstance(result, WriteFailure):
             _shrunk(step, broker_id, write, result)
+        elif result is WriteFailure.CONFLICT:
+            waiting.append(write.partition)
+        else:
+            _stay_or_go(step, broker_id, write.partition, None)
     return waiting
 
 

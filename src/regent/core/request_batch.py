@@ -5,18 +5,17 @@ LeaderAndIsr, then UpdateMetadata, then StopReplica. It cannot be left over from
 lives no longer than its step (C3). Within a batch `is_new` and `delete` only ever get stronger.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
+from regent.core.broker_pages import BrokerPages
 from regent.core.effects import Effect, Journal, Send
 from regent.core.state import ControllerState, Partition
 from regent.model.brokers import Broker
 from regent.model.control_requests import (
     ControlRequest,
-    LeaderAndIsr,
-    LeaderAndIsrPartition,
     PartitionMetadata,
     StopReplica,
     StopReplicaPartition,
@@ -74,12 +73,17 @@ class RequestBatch:
     def add_known(self, broker_id: BrokerId, partitions: Sequence[Partition]) -> None:
         """Like `add_leader_and_isr` for replicas of one broker, none of them new, all at once."""
         told = (broker_id,)
-        if partitions and not self._news:
-            self._news = dict.fromkeys(partitions, (told, NOBODY[1]))
-            self._tells_all = True
+        if not self._news:
+            self.add_first(dict.fromkeys(partitions, (told, NOBODY[1])))
         else:
             for partition in partitions:
                 self.add_leader_and_isr(told, partition, is_new=False)
+
+    def add_first(self, news: dict[Partition, Told]) -> None:
+        """Like `add_leader_and_isr` for many partitions at once, in a batch that has none yet."""
+        assert not self._news, "what is there would be lost"
+        self._news = news
+        self._tells_all = self._tells_all or bool(news)
 
     def _join(self, before: Told, broker_ids: tuple[BrokerId, ...], *, is_new: bool) -> Told:
         """Those told so far and these; who was new to a partition stays so."""
@@ -150,63 +154,38 @@ class RequestBatch:
         One pass makes both, partition by partition: with hundreds of thousands of them it is the
         processor's cache that counts, and a second visit to each costs more than the work itself.
         """
-        pages = {broker_id: _Page([], {}, {}) for broker_id in self._state.brokers}
+        state, pages = self._state, BrokerPages(self._state)
+        deleting, failed_dirs = state.topics_to_delete, state.offline_dirs
         metadata: list[PartitionMetadata] = []
-        away_from = self._offline_replicas()
-        deleting = self._state.topics_to_delete
+        # The same for most partitions with the same replicas, and few lists are shared by many.
+        offline: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
         for partition, (known, new) in self._news.items():
-            leadership = partition.leadership
+            leadership, assignment = partition.leadership, partition.assignment
             if leadership is None:
                 assert not known, "only a leadership can be told"
                 assert not new, "only a leadership can be told"
                 continue
-            for told, is_new in ((known, False), (new, True)):
-                if told:
-                    _write(pages, told, _to_entry(partition, leadership, is_new=is_new))
-            metadata.append(
-                _to_metadata(partition, leadership, away_from(partition))
-                if partition.topic not in deleting
-                else _to_farewell(partition, leadership, away_from(partition))
-            )
-        yield from self._leader_and_isr(pages)
+            if known:
+                pages.write(known, partition, leadership, is_new=False)
+            if new:
+                pages.write(new, partition, leadership, is_new=True)
+            away = offline.get(assignment.replicas)
+            if away is None or failed_dirs:
+                away = offline[assignment.replicas] = self._offline_replicas(partition)
+            to_metadata = _to_farewell if partition.topic in deleting else _to_metadata
+            metadata.append(to_metadata(partition, leadership, away))
+        yield from pages.to_sends(self._addressees(state.brokers))
         yield from self._update_metadata(tuple(metadata))
 
-    def _offline_replicas(self) -> Callable[[Partition], tuple[BrokerId, ...]]:
-        """Which replicas of a partition are offline; few lists of replicas are shared by many."""
-        state = self._state
-        found: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
-
-        def away_from(partition: Partition) -> tuple[BrokerId, ...]:
-            replicas = partition.assignment.replicas
-            away = found.get(replicas)
-            if away is None or state.offline_dirs:
-                away = found[replicas] = tuple(
-                    r for r in replicas if not state.is_replica_online(r, partition)
-                )
-            return away
-
-        return away_from
-
-    def _leader_and_isr(self, pages: Mapping[BrokerId, "_Page"]) -> Iterator[Send]:
-        state = self._state
-        for broker_id, broker_epoch in self._addressees(pages):
-            page = pages[broker_id]
-            if page.entries:
-                request = LeaderAndIsr(
-                    controller_id=state.controller_id,
-                    controller_epoch=state.controller_epoch,
-                    broker_epoch=broker_epoch,
-                    partitions=tuple(page.entries),
-                    live_leaders=tuple(sorted(b for b in page.leaders if b in state.brokers)),
-                    topic_ids=self._topic_ids(page.topics),
-                )
-                yield Send(broker_id, request)
+    def _offline_replicas(self, partition: Partition) -> tuple[BrokerId, ...]:
+        is_online = self._state.is_replica_online
+        return tuple(r for r in partition.assignment.replicas if not is_online(r, partition))
 
     def _update_metadata(self, partitions: tuple[PartitionMetadata, ...]) -> Iterator[Send]:
         state = self._state
         broker_ids = state.brokers if self._tells_all else self._metadata_brokers
         live_brokers = _live_brokers(state)
-        topic_ids = self._topic_ids([entry.topic for entry in partitions])
+        topic_ids = state.topic_ids_of([entry.topic for entry in partitions])
         for broker_id, broker_epoch in self._addressees(broker_ids):
             request = UpdateMetadata(
                 controller_id=state.controller_id,
@@ -242,11 +221,6 @@ class RequestBatch:
                 )
                 yield Send(broker_id, request)
 
-    def _topic_ids(self, topics: Iterable[str]) -> tuple[tuple[str, str], ...]:
-        known = self._state.topics
-        named = ((name, known[name].topic_id) for name in dict.fromkeys(topics) if name in known)
-        return tuple((name, topic_id) for name, topic_id in named if topic_id is not None)
-
 
 def _live_brokers(state: ControllerState) -> tuple[Broker, ...]:
     """All that can be asked something: the live brokers, and a controller that is none of them.
@@ -261,36 +235,6 @@ def _live_brokers(state: ControllerState) -> tuple[Broker, ...]:
         endpoints = tuple(replace(own, listener=name) for name in listeners)
         brokers[state.controller_id] = Broker(state.controller_id, endpoints or (own,))
     return tuple(brokers[broker_id] for broker_id in sorted(brokers))
-
-
-class _Page(NamedTuple):
-    """What one broker's LeaderAndIsr will say."""
-
-    entries: list[LeaderAndIsrPartition]
-    leaders: dict[BrokerId, None]
-    topics: dict[str, None]
-
-
-def _write(
-    pages: Mapping[BrokerId, _Page], told: tuple[BrokerId, ...], entry: LeaderAndIsrPartition
-) -> None:
-    """Put one entry on the page of each replica that can be told."""
-    leader, topic = entry.leadership.leader, entry.topic
-    for broker_id in told:
-        page = pages.get(broker_id)
-        if page is not None:
-            entries, leaders, topics = page
-            entries.append(entry)
-            leaders[leader] = None
-            topics[topic] = None
-
-
-def _to_entry(
-    partition: Partition, leadership: Leadership, *, is_new: bool
-) -> LeaderAndIsrPartition:
-    return LeaderAndIsrPartition(
-        partition.topic, partition.index, leadership, partition.assignment, is_new
-    )
 
 
 def _to_metadata(

@@ -5,7 +5,8 @@ what they count. Nothing here decides, asks or sends. Collections are dicts, als
 do: their order is the order of insertion, and so every run of a seed is the same run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from msgspec import Struct
 
@@ -24,6 +25,11 @@ from regent.model.ids import (
 from regent.model.leadership import Leadership
 from regent.model.states import PartitionState, ReplicaState
 
+# Looking a member up in its enum is slower than anything else done here for each partition.
+NO_PARTITION: Final = PartitionState.NON_EXISTENT
+OFFLINE: Final = PartitionState.OFFLINE
+NO_REPLICA: Final = ReplicaState.NON_EXISTENT
+
 
 class Partition(Struct, eq=False, gc=False):
     """One partition as the controller sees it now; compared and hashed by identity.
@@ -36,7 +42,7 @@ class Partition(Struct, eq=False, gc=False):
     index: int
     assignment: Assignment
     leadership: Leadership | None = None
-    state: PartitionState = PartitionState.NON_EXISTENT
+    state: PartitionState = NO_PARTITION
     #: Counted in `preferred_imbalance_count`.
     is_imbalanced: bool = False
 
@@ -103,6 +109,7 @@ class ControllerState:
         self.preferred_imbalance_count = 0
         self.unclean_election_count = 0
         self._electable: frozenset[BrokerId] = frozenset()
+        #: One object for equal assignments: tens of thousands of partitions have few of them.
         self._shared: dict[Assignment, Assignment] = {}
 
     @property
@@ -194,6 +201,15 @@ class ControllerState:
         known = self.partition(topic, index)
         return () if known is None else known.assignment.replicas
 
+    def topic_ids_of(self, names: Iterable[str]) -> tuple[tuple[str, str], ...]:
+        """Each of these topics once, with its id, for those that have one."""
+        known = ((name, self.topics.get(name)) for name in dict.fromkeys(names))
+        return tuple(
+            (name, topic.topic_id)
+            for name, topic in known
+            if topic is not None and topic.topic_id is not None
+        )
+
     def add_topic(self, name: str, topic_id: str | None) -> Topic:
         """Know a topic, without partitions so far."""
         topic = self.topics[name] = Topic(name, None, {})
@@ -208,11 +224,18 @@ class ControllerState:
 
     def add_partition(self, topic: Topic, index: int, assignment: Assignment) -> Partition:
         """Know a partition; it and its replicas do not exist for the machines yet."""
-        partition = Partition(topic.name, index, self._share(assignment))
-        topic.partitions[index] = partition
-        if assignment.is_reassigning:
-            self.reassigning[partition] = None
-        return partition
+        self.add_partitions(topic, {index: assignment})
+        return topic.partitions[index]
+
+    def add_partitions(self, topic: Topic, assignments: Mapping[int, Assignment]) -> None:
+        """Like `add_partition` for many of a topic, in the order of their numbers."""
+        name, partitions, share = topic.name, topic.partitions, self._shared.setdefault
+        for index in sorted(assignments):
+            assignment = assignments[index]
+            partition = Partition(name, index, share(assignment, assignment))
+            partitions[index] = partition
+            if assignment.adding or assignment.removing:
+                self.reassigning[partition] = None
 
     def remove_topic(self, name: str) -> None:
         """Forget a topic and everything that hangs on it."""
@@ -223,7 +246,7 @@ class ControllerState:
             self.topic_names.pop(topic.topic_id, None)
         for partition in topic.partitions.values():
             self.set_leadership(partition, None)
-            self.set_partition_state(partition, PartitionState.NON_EXISTENT)
+            self.set_partition_state(partition, NO_PARTITION)
             self.reassigning.pop(partition, None)
             self.unreadable.pop(partition, None)
             for replicas in self.replicas_on.values():
@@ -235,7 +258,7 @@ class ControllerState:
 
     def set_assignment(self, partition: Partition, assignment: Assignment) -> None:
         """Replace a partition's replicas; replica states follow only by moves."""
-        partition.assignment = self._share(assignment)
+        partition.assignment = self._shared.setdefault(assignment, assignment)
         if assignment.is_reassigning:
             self.reassigning[partition] = None
         else:
@@ -253,10 +276,6 @@ class ControllerState:
                 return  # As it nearly always is: balanced before and after.
         self._recount_imbalance(partition)
 
-    def _share(self, assignment: Assignment) -> Assignment:
-        """One object for equal assignments: tens of thousands of partitions have few of them."""
-        return self._shared.setdefault(assignment, assignment)
-
     # --- states -------------------------------------------------------------------------------
 
     def set_partition_state(self, partition: Partition, after: PartitionState) -> None:
@@ -266,32 +285,46 @@ class ControllerState:
             return
         partition.state = after
         self.partitions_in[before].pop(partition, None)
-        if after is not PartitionState.NON_EXISTENT:
+        if after is not NO_PARTITION:
             self.partitions_in[after][partition] = None
         if partition.topic not in self.topics_to_delete:
-            if after is PartitionState.OFFLINE:
+            if after is OFFLINE:
                 self.offline_partition_count += 1
-            elif before is PartitionState.OFFLINE:
+            elif before is OFFLINE:
                 self.offline_partition_count -= 1
+
+    def set_first_states(self, partitions: Sequence[Partition], state: PartitionState) -> None:
+        """Like `set_partition_state` for many partitions that have no state yet."""
+        for partition in partitions:
+            assert partition.state is NO_PARTITION, "its entry in the index would stay behind"
+            partition.state = state
+        self.partitions_in[state].update(dict.fromkeys(partitions))
+        if state is OFFLINE:
+            deleted = self.topics_to_delete
+            self.offline_partition_count += sum(p.topic not in deleted for p in partitions)
 
     def replica_state(self, partition: Partition, broker_id: BrokerId) -> ReplicaState:
         """Where a replica is in its life."""
-        return self.replicas_on.get(broker_id, {}).get(partition, ReplicaState.NON_EXISTENT)
+        return self.replicas_on.get(broker_id, {}).get(partition, NO_REPLICA)
 
     def set_replica_state(
         self, partition: Partition, broker_id: BrokerId, after: ReplicaState
-    ) -> None:
-        """Move a replica in the index; a non-existent one has no entry at all."""
-        if after is ReplicaState.NON_EXISTENT:
-            self.replicas_on.get(broker_id, {}).pop(partition, None)
-        else:
-            self.replicas_on.setdefault(broker_id, {})[partition] = after
+    ) -> ReplicaState:
+        """Move a replica in the index, and say where it was; a non-existent one has no entry."""
+        hosted = self.replicas_on.get(broker_id)
+        if hosted is None:
+            hosted = self.replicas_on[broker_id] = {}
+        if after is NO_REPLICA:
+            return hosted.pop(partition, NO_REPLICA)
+        before = hosted.get(partition, NO_REPLICA)
+        hosted[partition] = after
+        return before
 
     def set_replica_states(
         self, partitions: Iterable[Partition], broker_id: BrokerId, after: ReplicaState
     ) -> None:
         """Like `set_replica_state` for many replicas on one broker."""
-        if after is ReplicaState.NON_EXISTENT:
+        if after is NO_REPLICA:
             for partition in partitions:
                 self.set_replica_state(partition, broker_id, after)
         else:
@@ -322,7 +355,7 @@ class ControllerState:
                 continue
             self.topics_to_delete[name] = None
             for partition in self.topics[name].partitions.values():
-                if partition.state is PartitionState.OFFLINE:
+                if partition.state is OFFLINE:
                     self.offline_partition_count -= 1
                 self._recount_imbalance(partition)
 

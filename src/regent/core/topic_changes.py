@@ -114,8 +114,7 @@ def load_topics(state: ControllerState, names: Sequence[str]) -> Procedure[list[
         read = reads[name]
         if isinstance(read, TopicRead):
             topic = state.add_topic(name, read.topic_id)
-            for index in sorted(read.partitions):
-                state.add_partition(topic, index, read.partitions[index])
+            state.add_partitions(topic, read.partitions)
             topics.append(topic)
     return topics
 
@@ -162,20 +161,18 @@ def load_leaderships(state: ControllerState, partitions: Sequence[Partition]) ->
     """Read all leaderships in one go, then record each topic as it was found."""
     reads = yield from ask(ReadLeaderships(partitions))
     unreadable = []
+    set_leadership = state.set_leadership
     for partition, read in zip(partitions, reads, strict=True):
         if isinstance(read, Leadership):
-            state.set_leadership(partition, read)
-            if not _is_subset(read.isr, partition.assignment.replicas):
+            set_leadership(partition, read)
+            replicas = partition.assignment.replicas
+            if read.isr != replicas and not all(r in replicas for r in read.isr):
                 unreadable.append(_outside(partition, read))
         elif read is not None:
             state.unreadable[partition] = None
             unreadable.append(read)
     yield from isolate(state, unreadable)
     yield Journal([_loaded(t, t.partitions.values()) for t in state.topics.values()])
-
-
-def _is_subset(isr: tuple[BrokerId, ...], replicas: tuple[BrokerId, ...]) -> bool:
-    return isr == replicas or all(r in replicas for r in isr)
 
 
 def _outside(partition: Partition, read: Leadership) -> Malformed:

@@ -4,7 +4,8 @@ These are the contents of Kafka's LeaderAndIsr, UpdateMetadata and StopReplica a
 are the business of `wire`. A request is addressed to one life of a broker (`broker_epoch`).
 """
 
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias, overload
 
 from msgspec import Struct
 
@@ -33,13 +34,52 @@ class LeaderAndIsrPartition(Struct, frozen=True, gc=False):
     is_new: bool
 
 
+class BrokerEntries(Sequence[LeaderAndIsrPartition]):
+    """One broker's entries: those in certain places among all entries of a batch.
+
+    They compare and print as the tuple that they stand for. At a failover all brokers together are
+    told of every partition three times over; so an entry is made once, and whoever writes requests
+    as bytes can write it once, too.
+    """
+
+    __slots__ = ("batch", "places")
+
+    def __init__(self, batch: tuple[LeaderAndIsrPartition, ...], places: Sequence[int]) -> None:
+        self.batch: Final = batch
+        self.places: Final = places
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __iter__(self) -> Iterator[LeaderAndIsrPartition]:
+        return map(self.batch.__getitem__, self.places)
+
+    @overload
+    def __getitem__(self, index: int) -> LeaderAndIsrPartition: ...
+    @overload
+    def __getitem__(self, index: slice) -> "BrokerEntries": ...
+    def __getitem__(self, index: int | slice) -> "LeaderAndIsrPartition | BrokerEntries":
+        if isinstance(index, slice):
+            return BrokerEntries(self.batch, self.places[index])
+        return self.batch[self.places[index]]
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
 class LeaderAndIsr(Struct, frozen=True):
     """Lead these, follow those."""
 
     controller_id: BrokerId
     controller_epoch: ControllerEpoch
     broker_epoch: BrokerEpoch
-    partitions: tuple[LeaderAndIsrPartition, ...]
+    partitions: tuple[LeaderAndIsrPartition, ...] | BrokerEntries
     #: The brokers that lead any of the partitions above, as far as they are alive.
     live_leaders: tuple[BrokerId, ...] = ()
     #: Ids of the topics above, for those that have one.

@@ -9,29 +9,72 @@ way is in `leader_and_isr` and `update_metadata`, and the tests compare.
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import groupby
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
 from regent.errors import ProtocolError
 from regent.model.brokers import Broker, Endpoint
 from regent.model.control_requests import (
+    BrokerEntries,
     LeaderAndIsr,
     LeaderAndIsrPartition,
     PartitionMetadata,
     UpdateMetadata,
 )
 from regent.model.ids import LEADER_DURING_DELETE, BrokerId
-from regent.wire.primitives import Primitives
+from regent.wire.primitives import Int32Lists, Primitives
 from regent.wire.update_metadata import broker_values
 from regent.wire.values import to_id_bytes
 
-_FOUR_INT32: Final = struct.Struct(">4i")
 _INT32: Final = struct.Struct(">i")
-_KEPT_ENTRIES_MAX: Final = 1_000_000
+_KEPT_LAYOUTS_MAX: Final = 100_000
 _topic_of: Final = attrgetter("topic")
+
+
+class _Layout(NamedTuple):
+    """How partitions with the same lists are written: what packs one, and the lists as bytes."""
+
+    #: Takes partition, controller epoch, leader, leader epoch, `isr`, ZooKeeper version, `rest`.
+    pack: Callable[..., bytes]
+    isr: bytes
+    rest: bytes
+
+
+class _Layouts(dict[tuple[Any, ...], _Layout]):
+    """Layouts by the ISR and what else decides them; one that is not there yet is made.
+
+    Few combinations of lists are shared by many partitions, and to write one of these is a lookup
+    and a single call.
+    """
+
+    def __init__(self, lists: Int32Lists, to_rest: Callable[..., bytes]) -> None:
+        super().__init__()
+        self._lists = lists
+        self._to_rest = to_rest
+
+    def __missing__(self, key: tuple[Any, ...]) -> _Layout:
+        if len(self) >= _KEPT_LAYOUTS_MAX:
+            self.clear()
+        isr, rest = self._lists[key[0]], self._to_rest(*key[1:])
+        layout = self[key] = _Layout(_packer(len(isr), len(rest)), isr, rest)
+        return layout
+
+
+@cache
+def _packer(isr_bytes: int, rest_bytes: int) -> Callable[..., bytes]:
+    return struct.Struct(f">4i{isr_bytes}si{rest_bytes}s").pack
+
+
+class _WrittenBatch(Struct, frozen=True):
+    """All entries that one batch tells anybody, and the topic and the bytes of each."""
+
+    entries: tuple[LeaderAndIsrPartition, ...]
+    topics: list[str]
+    encoded: list[bytes]
 
 
 class LeaderAndIsrEncoder:
@@ -41,17 +84,11 @@ class LeaderAndIsrEncoder:
         self._version = api_version
         self._to = Primitives(is_flexible=api_version >= 4)
         self._to_partition = self._partition_writer()
-        #: By identity of the entry.
-        self._kept: dict[int, bytes] = {}
-        #: The entries themselves, so that nothing else gets their identity meanwhile.
-        self._alive: list[tuple[LeaderAndIsrPartition, ...]] = []
+        self._batch = _WrittenBatch((), [], [])
         self._kept_topics: dict[tuple[str, str | None], bytes] = {}
 
     def encode(self, request: LeaderAndIsr, endpoints: Mapping[BrokerId, Endpoint]) -> list[bytes]:
         """The content of the request, in parts: those of partitions are shared between brokers."""
-        if len(self._kept) > _KEPT_ENTRIES_MAX:
-            self.forget()
-        self._alive.append(request.partitions)
         try:
             return [
                 self._prefix(request),
@@ -64,8 +101,7 @@ class LeaderAndIsrEncoder:
 
     def forget(self) -> None:
         """Drop the bytes of a batch that has been told to all; the next has entries of its own."""
-        self._kept.clear()
-        self._alive.clear()
+        self._batch = _WrittenBatch((), [], [])
         self._kept_topics.clear()
 
     def _prefix(self, request: LeaderAndIsr) -> bytes:
@@ -81,12 +117,20 @@ class LeaderAndIsrEncoder:
         return prefix
 
     def _partitions(self, request: LeaderAndIsr) -> list[bytes]:
-        topics = self._encoded(request.partitions, is_grouped=self._version >= 2)
+        entries = request.partitions
+        if isinstance(entries, BrokerEntries):
+            batch, places = self._written(entries.batch), entries.places
+        else:
+            batch, places = self._written(entries), range(len(entries))
+        to_encoded, to_topic = batch.encoded.__getitem__, batch.topics.__getitem__
         if self._version < 2:
-            return [_INT32.pack(len(request.partitions)), *topics.get("", ())]
+            return [_INT32.pack(len(places)), *map(to_encoded, places)]
+        groups: dict[str, list[bytes]] = {}
+        for topic, run in groupby(places, to_topic):
+            groups.setdefault(topic, []).extend(map(to_encoded, run))
         topic_ids, to_count, end = dict(request.topic_ids), self._to.count, self._to.end
-        parts = [to_count(len(topics))]
-        for topic, partitions in topics.items():
+        parts = [to_count(len(groups))]
+        for topic, partitions in groups.items():
             parts += (self._topic(topic, topic_ids.get(topic)), to_count(len(partitions)))
             parts += partitions
             parts.append(end)
@@ -101,64 +145,59 @@ class LeaderAndIsrEncoder:
             self._kept_topics[topic, topic_id] = encoded
         return encoded
 
-    def _encoded(
-        self, entries: tuple[LeaderAndIsrPartition, ...], *, is_grouped: bool
-    ) -> dict[str, list[bytes]]:
-        """The bytes of the entries, by topic or all under one empty name."""
-        kept, to_partition = self._kept, self._to_partition
-        groups: dict[str, list[bytes]] = {}
-        topic: str | None = None
-        group: list[bytes] = []
-        for entry in entries:
-            # Most neighbours share the very string; for the others the dict decides.
-            if entry.topic is not topic:
-                topic = entry.topic
-                group = groups.setdefault(topic if is_grouped else "", [])
-            encoded = kept.get(id(entry))
-            if encoded is None:
-                encoded = kept[id(entry)] = to_partition(entry)
-            group.append(encoded)
-        return groups
+    def _written(self, entries: tuple[LeaderAndIsrPartition, ...]) -> _WrittenBatch:
+        """The batch with its bytes: those kept if it is the same, and not just an equal one."""
+        if self._batch.entries is not entries:
+            encoded = list(map(self._to_partition, entries))
+            self._batch = _WrittenBatch(entries, list(map(_topic_of, entries)), encoded)
+        return self._batch
 
     def _partition_writer(self) -> Callable[[LeaderAndIsrPartition], bytes]:
         """What writes one partition; with a hundred thousand of them every lookup counts."""
-        to_list, to_string = self._to.int32_list, self._to.string
-        pack_four, pack_one = _FOUR_INT32.pack, _INT32.pack
-        version = self._version
-        has_topic, has_moves, has_new, has_recovery = (
-            version < 2,
-            version >= 3,
-            version >= 1,
-            version >= 6,
-        )
-        # What follows the lists has few values: the flags, and the end of the struct.
-        endings = {
-            (is_new, recovering): (bytes([is_new]) if has_new else b"")
-            + (bytes([recovering]) if has_recovery else b"")
-            + self._to.end
-            for is_new in (False, True)
-            for recovering in (False, True)
-        }
+        layouts, to_string = _Layouts(self._to.int32_lists, self._to_rest), self._to.string
 
         def to_partition(entry: LeaderAndIsrPartition) -> bytes:
             leadership, assignment = entry.leadership, entry.assignment
-            return b"%b%b%b%b%b%b%b%b" % (
-                to_string(entry.topic) if has_topic else b"",
-                pack_four(
-                    entry.partition,
-                    leadership.controller_epoch,
-                    leadership.leader,
-                    leadership.leader_epoch,
-                ),
-                to_list(leadership.isr),
-                pack_one(leadership.zk_version),
-                to_list(assignment.replicas),
-                to_list(assignment.adding) if has_moves else b"",
-                to_list(assignment.removing) if has_moves else b"",
-                endings[entry.is_new, leadership.recovering],
+            pack, isr, rest = layouts[
+                leadership.isr,
+                assignment.replicas,
+                assignment.adding,
+                assignment.removing,
+                entry.is_new,
+                leadership.recovering,
+            ]
+            return pack(
+                entry.partition,
+                leadership.controller_epoch,
+                leadership.leader,
+                leadership.leader_epoch,
+                isr,
+                leadership.zk_version,
+                rest,
             )
 
+        if self._version < 2:
+            return lambda entry: to_string(entry.topic) + to_partition(entry)
         return to_partition
+
+    def _to_rest(
+        self,
+        replicas: tuple[BrokerId, ...],
+        adding: tuple[BrokerId, ...],
+        removing: tuple[BrokerId, ...],
+        is_new: bool,  # noqa: FBT001 - a part of the key
+        recovering: bool,  # noqa: FBT001
+    ) -> bytes:
+        """What follows the ZooKeeper version."""
+        lists, version = self._to.int32_lists, self._version
+        rest = lists[replicas]
+        if version >= 3:
+            rest += lists[adding] + lists[removing]
+        if version >= 1:
+            rest += bytes([is_new])
+        if version >= 6:
+            rest += bytes([recovering])
+        return rest + self._to.end
 
     def _live_leaders(
         self, leaders: tuple[BrokerId, ...], endpoints: Mapping[BrokerId, Endpoint]
@@ -277,24 +316,28 @@ class UpdateMetadataEncoder:
 
     def _partition_writer(self) -> Callable[[PartitionMetadata], bytes]:
         """What writes one partition; with a hundred thousand of them every lookup counts."""
-        to_list, to_string, end = self._to.int32_list, self._to.string, self._to.end
-        pack_four, pack_one = _FOUR_INT32.pack, _INT32.pack
-        has_topic, has_offline = self._version < 5, self._version >= 4
+        layouts, to_string = _Layouts(self._to.int32_lists, self._to_rest), self._to.string
 
         def to_partition(entry: PartitionMetadata) -> bytes:
-            return b"%b%b%b%b%b%b%b" % (
-                to_string(entry.topic) if has_topic else b"",
-                pack_four(
-                    entry.partition, entry.controller_epoch, entry.leader, entry.leader_epoch
-                ),
-                to_list(entry.isr),
-                pack_one(entry.zk_version),
-                to_list(entry.replicas),
-                to_list(entry.offline_replicas) if has_offline else b"",
-                end,
+            pack, isr, rest = layouts[entry.isr, entry.replicas, entry.offline_replicas]
+            return pack(
+                entry.partition,
+                entry.controller_epoch,
+                entry.leader,
+                entry.leader_epoch,
+                isr,
+                entry.zk_version,
+                rest,
             )
 
+        if self._version < 5:
+            return lambda entry: to_string(entry.topic) + to_partition(entry)
         return to_partition
+
+    def _to_rest(self, replicas: tuple[BrokerId, ...], offline: tuple[BrokerId, ...]) -> bytes:
+        """What follows the ZooKeeper version."""
+        lists = self._to.int32_lists
+        return lists[replicas] + (lists[offline] if self._version >= 4 else b"") + self._to.end
 
     def _live_brokers(self, request: UpdateMetadata) -> Iterable[bytes]:
         yield self._to.count(len(request.live_brokers))

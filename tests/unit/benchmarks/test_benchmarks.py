@@ -78,7 +78,9 @@ def test_all_are_run_and_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
     figures = msgspec.json.decode(kept.read_bytes())
     assert figures == msgspec.json.decode(capsys.readouterr().out)
-    assert set(figures["benchmarks"]) == {"core", "what_if", "wire", "simulation"}
+    assert set(figures["benchmarks"]) == set(all_benchmarks.MODULES)
+    for name, measured in figures["benchmarks"].items():
+        assert measured["benchmark"] == name
     assert figures["cpus"]
 
 

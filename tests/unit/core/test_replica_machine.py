@@ -7,7 +7,8 @@ import pytest
 
 from regent.core.asks import Ask, Malformed, WriteLeaderships
 from regent.core.leader_elections import CONFLICTS_MAX
-from regent.core.replica_machine import TRANSITIONS, move_replicas, start_replicas
+from regent.core.replica_machine import TRANSITIONS, move_replicas
+from regent.core.replica_start import start_replicas
 from regent.core.state import Partition
 from regent.errors import ControllerMoved
 from regent.model.ids import BrokerId
@@ -446,6 +447,40 @@ def test_at_the_start_every_live_replica_is_told_what_it_hosts(scene: Scene) -> 
     both = "t-1 leader=1 isr=1,2 epoch=0 v0; t-2 leader=1 isr=1,2 epoch=0 v0"
     assert told == [f"1 <- LeaderAndIsr {both}", f"2 <- LeaderAndIsr {both}"]
     assert {s for on in scene.state.replicas_on.values() for s in on.values()} == {ONLINE}
+
+
+@pytest.mark.requirement("R1")
+def test_at_the_start_a_broker_hears_of_each_topic_in_one_piece(scene: Scene) -> None:
+    """In the order of topics, whoever else hosts them: such requests are written fastest."""
+    scene.live(1, 2, 3)
+    for topic, index, replicas in (
+        ("x", 0, (1, 3)),
+        ("x", 1, (2, 3)),
+        ("y", 0, (1, 3)),
+        ("y", 1, (3, 2)),
+    ):
+        scene.partition(topic, index, replicas, leadership=leadership(3, replicas))
+
+    run = scene.run(start_replicas(scene.state))
+
+    (told,) = [line for line in run.told if line.startswith("3 <- LeaderAndIsr ")]
+    entries = told.removeprefix("3 <- LeaderAndIsr ").split("; ")
+    assert [each.split()[0] for each in entries] == ["x-0", "x-1", "y-0", "y-1"]
+
+
+@pytest.mark.requirement("R1")
+def test_at_the_start_what_no_live_broker_hosts_waits_for_the_offline_move(scene: Scene) -> None:
+    """It is told once, with what that move has found."""
+    scene.live(1)
+    scene.partition("t", 0, (1,), leadership=leadership(1, (1,)))
+    scene.partition("t", 1, (2,), leadership=leadership(2, (2,)))
+
+    run = scene.run(start_replicas(scene.state))
+
+    assert [line for line in run.told if "UpdateMetadata" in line] == [
+        "1 <- UpdateMetadata live=1; t-0 leader=1 isr=1 epoch=0 v0 replicas=1",
+        "1 <- UpdateMetadata live=1; t-1 leader=-1 isr=2 epoch=1 v1 replicas=2 offline=2",
+    ]
 
 
 @pytest.mark.requirement("R4")

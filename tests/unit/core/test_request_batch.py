@@ -84,6 +84,35 @@ def test_all_leaderships_for_a_broker_are_one_request(scene: Scene) -> None:
     assert scene.handle(answered).facts == [RequestAnswered(B62, "LeaderAndIsr", ErrorCode.NONE)]
 
 
+@pytest.mark.requirement("C3")
+def test_a_broker_hears_only_of_what_it_hosts(scene: Scene) -> None:
+    """Its partitions, who leads them and the ids of their topics; the others are not its own."""
+    three_led(scene)
+    first, _, last = scene.state.all_partitions()
+    batch = RequestBatch(scene.state)
+
+    batch.add_leader_and_isr((B61, B62), first, is_new=False)
+    batch.add_leader_and_isr((B62, B63), last, is_new=True)
+
+    requests = {
+        int(send.broker_id): send.request
+        for send in batch.send()
+        if isinstance(send, Send) and isinstance(send.request, LeaderAndIsr)
+    }
+    assert {
+        broker_id: (
+            [f"{entry.topic}-{entry.partition}" for entry in request.partitions],
+            request.live_leaders,
+            request.topic_ids,
+        )
+        for broker_id, request in requests.items()
+    } == {
+        61: (["x-0"], (B61,), OUR_TOPICS[:1]),
+        62: (["x-0", "y-0"], (B61, B63), OUR_TOPICS),
+        63: (["y-0"], (B63,), OUR_TOPICS[1:]),
+    }
+
+
 @pytest.mark.behaviour("chn-003")
 @pytest.mark.requirement("C3")
 def test_only_brokers_that_are_alive_or_shutting_down_are_told(scene: Scene) -> None:

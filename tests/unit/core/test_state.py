@@ -197,3 +197,48 @@ def test_a_cleared_state_knows_nothing_and_is_not_in_office(scene: Scene) -> Non
 def test_the_leader_of_an_unled_partition_is_nobody(scene: Scene) -> None:
     """Kafka's word for nobody is -1."""
     assert scene.state.leader_of(scene.partition()) == -1
+
+
+def test_the_first_states_of_many_are_counted_as_those_of_one(scene: Scene) -> None:
+    """What is about to be deleted does not count as offline, at a start neither."""
+    kept, going = (scene.partition(topic, 0, (1,)) for topic in ("kept", "going"))
+    scene.state.queue_deletions(["going"])
+
+    scene.state.set_first_states([kept, going], PartitionState.OFFLINE)
+
+    assert list(scene.state.partitions_in[PartitionState.OFFLINE]) == [kept, going]
+    assert [kept.state, going.state] == [PartitionState.OFFLINE, PartitionState.OFFLINE]
+    assert scene.state.offline_partition_count == 1
+
+
+def test_many_partitions_of_a_topic_are_known_in_the_order_of_their_numbers(scene: Scene) -> None:
+    """ZooKeeper's JSON has them in any order; equal assignments are kept once."""
+    topic = scene.state.add_topic("t", None)
+
+    scene.state.add_partitions(
+        topic, {10: assignment(1, 2), 2: assignment(1, 2), 3: assignment(1, 2, adding=(2,))}
+    )
+
+    two, three, ten = topic.partitions.values()
+    assert [two.index, three.index, ten.index] == [2, 3, 10]
+    assert two.assignment is ten.assignment
+    assert list(scene.state.reassigning) == [three]
+
+
+def test_a_replica_that_moves_says_where_it_was(scene: Scene) -> None:
+    """One that is gone leaves nothing behind."""
+    partition = scene.partition("t", 0, (1,))
+    moves = [ReplicaState.NEW, ReplicaState.ONLINE, ReplicaState.NON_EXISTENT]
+
+    before = [scene.state.set_replica_state(partition, B1, after) for after in moves]
+
+    assert before == [ReplicaState.NON_EXISTENT, ReplicaState.NEW, ReplicaState.ONLINE]
+    assert scene.state.replicas_on == {B1: {}}
+
+
+def test_topics_are_named_once_with_the_ids_that_they_have(scene: Scene) -> None:
+    """Neither the old ones without an id nor those that are gone."""
+    scene.state.add_topic("new", "id-of-new")
+    scene.state.add_topic("old", None)
+
+    assert scene.state.topic_ids_of(["new", "old", "gone", "new"]) == (("new", "id-of-new"),)
