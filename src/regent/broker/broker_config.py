@@ -27,11 +27,12 @@ class BrokerConfig(Struct, frozen=True, kw_only=True):
     fetch_max_wait_ms: int = 500
     #: The follower's pause after an error; Kafka's is 1000.
     fetch_backoff_ms: int = 100
-    #: An acks=all append needs this many in-sync replicas (`min.insync.replicas`).
+    #: An acks=all append needs this many in-sync replicas (`min.insync.replicas`), unless the
+    #: topic says otherwise.
     min_isr: int = 1
     isr_mode: IsrMode = IsrMode.BY_REQUEST
-    #: At most this many entries of one partition travel in one fetch answer.
-    fetch_entries_max: int = 100
+    #: So much of one partition travels in one fetch answer: entries in memory, bytes on disk.
+    fetch_limit: int = 100
     #: In `IsrMode.DIRECT`: changes are announced together, at most this often.
     isr_announce_ms: int = 2_500
     #: The pause before an AlterPartition is sent again.

@@ -229,9 +229,16 @@ class BrokerCore:
 
     # --- from producers and followers ---------------------------------------------------------
 
-    def append(self, name: TopicPartition, value: Value, request_id: int) -> None:
-        """Take a record with acks=all; the outcome is an `AnswerAppend`, now or later."""
-        self._leader_side.append(name, value, request_id)
+    @property
+    def min_isr(self) -> dict[str, int]:
+        """By topic: the size of the ISR that an acks=all append needs, where the topic says it."""
+        return self._leader_side.min_isr
+
+    def append(
+        self, name: TopicPartition, value: Value, request_id: int, *, acks_all: bool = True
+    ) -> None:
+        """Take a record; the outcome is an `AnswerAppend`, now or (with acks=all) later."""
+        self._leader_side.append(name, value, request_id, acks_all=acks_all)
         self._settle()
 
     def fetch(self, request: Fetch, now_ms: int) -> FetchAnswer | None:

@@ -49,10 +49,11 @@ class RemoteReplica(Struct, eq=False):
 
 
 class WaitingAppend(Struct, frozen=True, gc=False):
-    """An acks=all append that is answered once the high watermark passes its offset."""
+    """An acks=all append that is answered once the high watermark passes its last record."""
 
     request_id: int
     offset: int
+    last_offset: int
 
 
 class HostedPartition:
@@ -126,8 +127,8 @@ class HostedPartition:
             return self.isr
         return tuple(dict.fromkeys(self.isr + self.pending_isr))
 
-    def append(self, value: Value, request_id: int) -> None:
-        """Take one record; its request waits for the high watermark."""
+    def append(self, value: Value) -> int:
+        """Take a record, or several in one value; the offset of the first."""
         end = self.log.end_offset
         for remote in self.followers.values():
             if remote.end_offset == end and remote.session is not None:
@@ -137,8 +138,12 @@ class HostedPartition:
                 remote.caught_up_ms = max(remote.caught_up_ms, remote.last_fetch_ms)
                 remote.leader_end_at_last_fetch = end
         offset = self.log.append(self.leader_epoch, (value,))
-        self.waiting.append(WaitingAppend(request_id, offset))
         self.advance_high_watermark()
+        return offset
+
+    def wait_for_commit(self, request_id: int, offset: int) -> None:
+        """The request of the latest append waits for the high watermark."""
+        self.waiting.append(WaitingAppend(request_id, offset, self.log.end_offset - 1))
 
     def follower_fetched(self, session: FetchSession, fetch_offset: int, now_ms: int) -> bool:
         """Note how far a follower is; whether the high watermark moved."""
@@ -168,7 +173,7 @@ class HostedPartition:
     def take_committed(self) -> list[WaitingAppend]:
         """The appends that the high watermark has passed; they wait no longer."""
         committed = []
-        while self.waiting and self.waiting[0].offset < self.high_watermark:
+        while self.waiting and self.waiting[0].last_offset < self.high_watermark:
             committed.append(self.waiting.popleft())
         return committed
 

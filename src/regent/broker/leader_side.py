@@ -36,6 +36,8 @@ class LeaderSide:
         isr_keeper: IsrKeeper,
         effects: list[BrokerEffect],
     ) -> None:
+        #: What topics say themselves about the size of the ISR that an acks=all append needs.
+        self.min_isr: dict[str, int] = {}
         #: High watermarks that moved since the last checkpoint.
         self.unsaved: dict[TopicPartition, HostedPartition] = {}
         self._config = config
@@ -72,15 +74,17 @@ class LeaderSide:
             if session.parked_fetch_id is not None:
                 self._woken[session.replica_id] = session
         if hosted.waiting:
-            enough = len(hosted.maximal_isr) >= self._config.min_isr
+            enough = len(hosted.maximal_isr) >= self._min_isr_of(hosted)
             error = ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
             for waiting in hosted.take_committed():
                 self._effects.append(AnswerAppend(waiting.request_id, error, waiting.offset))
 
     # --- requests -----------------------------------------------------------------------------
 
-    def append(self, name: TopicPartition, value: Value, request_id: int) -> None:
-        """Take a record with acks=all, or refuse it at once."""
+    def append(
+        self, name: TopicPartition, value: Value, request_id: int, *, acks_all: bool = True
+    ) -> None:
+        """Take a record or refuse it at once; without acks=all it is acknowledged at once, too."""
         hosted = self._hosted.get(name)
         error = ErrorCode.NONE
         if hosted is None:
@@ -89,13 +93,20 @@ class LeaderSide:
             error = ErrorCode.KAFKA_STORAGE_ERROR
         elif hosted.role is not ReplicaRole.LEADER:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif len(hosted.isr) < self._config.min_isr:
+        elif acks_all and len(hosted.isr) < self._min_isr_of(hosted):
             error = ErrorCode.NOT_ENOUGH_REPLICAS
         else:
-            hosted.append(value, request_id)
+            offset = hosted.append(value)
+            if acks_all:
+                hosted.wait_for_commit(request_id, offset)
+            else:
+                self._effects.append(AnswerAppend(request_id, error, offset))
             self.changed(hosted)
         if error is not ErrorCode.NONE:
             self._effects.append(AnswerAppend(request_id, error, -1))
+
+    def _min_isr_of(self, hosted: HostedPartition) -> int:
+        return self.min_isr.get(hosted.name.topic, self._config.min_isr)
 
     def epoch_query(self, query: EpochQuery) -> EpochQueryAnswer:
         """Say where epochs end in the logs led here."""
@@ -233,7 +244,7 @@ class LeaderSide:
             self._drop(session, name)
             return FetchedPartition(name, error)
         high_watermark = hosted.high_watermark
-        entries = hosted.log.read(position.fetch_offset, self._config.fetch_entries_max)
+        entries = hosted.log.read(position.fetch_offset, self._config.fetch_limit)
         if not entries and high_watermark == position.high_watermark_told:
             return None
         position.high_watermark_told = high_watermark

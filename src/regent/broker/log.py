@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from regent.model.ids import LeaderEpoch, TopicPartition
 
-Value: TypeAlias = str | int
+#: A record; for a log on disk, record batches as they came.
+Value: TypeAlias = str | int | bytes | memoryview
 
 #: What a log without any epoch answers: it cannot say where anything ends.
 UNKNOWN_EPOCH = LeaderEpoch(-1)
@@ -59,7 +60,7 @@ class ReplicaLog(Protocol):
         """Add records as a follower, with the epochs that the leader stamped on them."""
 
     def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
-        """At most `limit` records from `offset` on."""
+        """So much from `offset` on: records in memory, bytes on disk, and always something."""
 
     def truncate_to(self, offset: int) -> None:
         """Forget every record and every epoch that began at or above `offset`."""

@@ -147,7 +147,7 @@ def test_a_lost_checkpoint_is_safe() -> None:
 
 def test_a_follower_with_a_lost_disk_fetches_everything_again() -> None:
     """An empty log has no epoch to ask about and starts at its high watermark, 0."""
-    wiring = Wiring(*ALL, config=BrokerConfig(fetch_entries_max=2))
+    wiring = Wiring(*ALL, config=BrokerConfig(fetch_limit=2))
     wiring.elect(T0, B1, ALL)
     for request_id in range(5):
         wiring.append(B1, T0, request_id, request_id)

@@ -102,7 +102,7 @@ def test_reaching_the_leaders_end_of_the_fetch_before_counts_as_caught_up_then()
     """Under steady load a follower never reaches the present end, yet keeps up."""
     hosted = leading((B1, B2), records=5)
     fetched(hosted, B2, 3, now_ms=8_000)
-    hosted.append("more", request_id=1)
+    hosted.append("more")
 
     fetched(hosted, B2, 5, now_ms=9_000)
 
@@ -117,7 +117,7 @@ def test_an_idle_follower_was_caught_up_at_its_sessions_last_fetch() -> None:
     hosted.follower_fetched(session, 0, 0)
     session.last_fetch_ms = 50_000
 
-    hosted.append("late", request_id=1)
+    hosted.append("late")
 
     assert hosted.choose_shrunk_isr(60_000, LAG_MS) is None
     assert hosted.choose_shrunk_isr(60_001, LAG_MS) == (B1,)
@@ -149,7 +149,7 @@ def test_a_follower_joins_at_the_high_watermark_but_not_before_the_epochs_start(
 def test_a_follower_behind_the_high_watermark_does_not_join() -> None:
     """It could be elected and would lose committed records."""
     hosted = leading((B1,))
-    hosted.append("a", request_id=1)
+    hosted.append("a")
 
     fetched(hosted, B3, 0)
     assert hosted.high_watermark == 1
@@ -160,7 +160,7 @@ def test_appends_are_released_in_order_by_the_high_watermark() -> None:
     """An answer for a record that is not committed yet would be a lie."""
     hosted = leading((B1, B2))
     for request_id in range(3):
-        hosted.append("x", request_id)
+        hosted.wait_for_commit(request_id, hosted.append("x"))
 
     fetched(hosted, B2, 2)
 

@@ -177,7 +177,7 @@ def test_losing_the_leadership_answers_the_parked_fetch_with_the_error() -> None
 
 def test_an_answer_is_bounded_and_the_rest_follows() -> None:
     """A follower far behind must not get its whole backlog in one message."""
-    core = leader(T0, isr=(B1,), config=BrokerConfig(fetch_entries_max=2))
+    core = leader(T0, isr=(B1,), config=BrokerConfig(fetch_limit=2))
     for value in range(3):
         core.append(T0, value, value)
 
@@ -447,3 +447,22 @@ def test_an_idle_round_touches_no_partition() -> None:
     leading.tick(NOW_MS + 500)
     answers = [each for each in leading.take_effects() if not isinstance(each, SendAlterPartition)]
     assert answers == [AnswerFetch(B2, 2, FetchAnswer(1))]
+
+
+def test_a_record_without_acks_all_is_acknowledged_by_the_leader_alone() -> None:
+    """However few are in sync, and before anybody else has it."""
+    core = leader(T0, isr=(B1, B2), config=BrokerConfig(min_isr=3))
+
+    core.append(T0, "r1", 1, acks_all=False)
+
+    assert AnswerAppend(1, ErrorCode.NONE, 0) in core.take_effects()
+    assert core.hosted[T0].high_watermark == 0
+
+
+def test_a_topics_own_word_on_the_isr_goes_over_the_brokers() -> None:
+    core = leader(T0, isr=(B1,), config=BrokerConfig(min_isr=2))
+    core.min_isr[T0.topic] = 1
+
+    core.append(T0, "r1", 1)
+
+    assert AnswerAppend(1, ErrorCode.NONE, 0) in core.take_effects()
