@@ -2,7 +2,7 @@
 
 Both ends of every exchange are here, because Regent is both: a controller that asks brokers and
 is asked by them, and a client of other controllers. The three requests that a controller sends to
-brokers are read here and written by `control_encoder`.
+brokers are read here and written by `control_encoder`; Produce and Fetch have codecs of their own.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,13 +25,16 @@ from regent.model.alter_partition import AlterPartition
 from regent.model.cluster_requests import DescribeCluster, Metadata
 from regent.model.config_requests import AlterConfigs, DescribeConfigs, IncrementalAlterConfigs
 from regent.model.producer_ids import AllocateProducerIds
+from regent.model.record_requests import FetchRecords, Produce
 from regent.wire import (
     alter_partition,
     cluster,
     configs,
     controlled_shutdown,
     elections,
+    fetch_codec,
     leader_and_isr,
+    produce_codec,
     producer_ids,
     reassignments,
     stop_replica,
@@ -39,7 +42,8 @@ from regent.wire import (
     update_metadata,
 )
 from regent.wire.apis import APIS, Api, ApiKey
-from regent.wire.frames import to_frame
+from regent.wire.client_conversions import CLIENT_CONVERSIONS, ClientConversion
+from regent.wire.frames import frame_prefix, to_frame
 from regent.wire.headers import (
     RequestHeader,
     decode_request_header,
@@ -50,7 +54,8 @@ from regent.wire.headers import (
 from regent.wire.limits import DEFAULT_LIMITS, WireLimits
 from regent.wire.message_tables import Values
 from regent.wire.payloads import encode_payload, request_schema, response_schema
-from regent.wire.strict_reader import read_payload
+from regent.wire.plain_fields import Part
+from regent.wire.strict_reader import Content, read_payload
 from regent.wire.values import NOT_THROTTLED, to_milliseconds
 
 
@@ -63,7 +68,7 @@ class Call(Struct, frozen=True):
 
     header: RequestHeader
     request: Any
-    #: How long the caller wants to wait; 0 where the request does not say.
+    #: How long the caller wants to wait; 0 where the request does not say, or says it itself.
     timeout_ms: int = 0
 
 
@@ -75,6 +80,41 @@ class Conversion(Struct, frozen=True):
     answer_values: Callable[[Any, Call], Values]
     answer_from: Callable[[Any, Call], Any]
 
+
+class ByteCodec(Struct, frozen=True):
+    """How one API goes to and from bytes where values on the way would take too long."""
+
+    #: Content, where it starts, version, limits.
+    read_request: Callable[[Content, int, int, WireLimits], Any]
+    write_request: Callable[[Any, int], list[Part]]
+    read_answer: Callable[[Content, int, int, WireLimits], Any]
+    write_answer: Callable[[Any, int], list[Part]]
+
+
+def _by_version(row: ClientConversion) -> Conversion:
+    return Conversion(
+        row.request_values,
+        row.request_from,
+        lambda answer, call: row.answer_values(answer, call.header.api_version),
+        lambda payload, call: row.answer_from(payload, call.header.api_version),
+    )
+
+
+#: By API: what reads and writes it without kio.
+CODECS: Final[Mapping[int, ByteCodec]] = {
+    ApiKey.PRODUCE: ByteCodec(
+        produce_codec.read_request,
+        produce_codec.write_request,
+        produce_codec.read_answer,
+        produce_codec.write_answer,
+    ),
+    ApiKey.FETCH: ByteCodec(
+        fetch_codec.read_request,
+        fetch_codec.write_request,
+        fetch_codec.read_answer,
+        fetch_codec.write_answer,
+    ),
+}
 
 #: By API: how its request is written and read, and how its answer is.
 CONVERSIONS: Final[Mapping[int, Conversion]] = {
@@ -182,6 +222,7 @@ CONVERSIONS: Final[Mapping[int, Conversion]] = {
         lambda answer, _: producer_ids.answer_values(answer),
         lambda payload, _: producer_ids.answer_from(payload),
     ),
+    **{key: _by_version(row) for key, row in CLIENT_CONVERSIONS.items()},
 }
 
 #: Which API carries which request of the model.
@@ -200,6 +241,9 @@ API_OF_REQUEST: Final[Mapping[type[Struct], ApiKey]] = {
     AlterConfigs: ApiKey.ALTER_CONFIGS,
     IncrementalAlterConfigs: ApiKey.INCREMENTAL_ALTER_CONFIGS,
     AllocateProducerIds: ApiKey.ALLOCATE_PRODUCER_IDS,
+    Produce: ApiKey.PRODUCE,
+    FetchRecords: ApiKey.FETCH,
+    **{row.request_type: key for key, row in CLIENT_CONVERSIONS.items()},
 }
 
 
@@ -223,6 +267,10 @@ def to_call(
 def encode_request(call: Call) -> bytes:
     """The frame of a request of the model."""
     header = call.header
+    codec = CODECS.get(header.api_key)
+    if codec is not None:
+        parts = codec.write_request(call.request, header.api_version)
+        return to_frame(encode_request_header(header), *parts)
     conversion = CONVERSIONS[header.api_key]
     assert conversion.request_values is not None, "control_encoder writes what a controller sends"
     values = conversion.request_values(call.request, header.api_version)
@@ -237,10 +285,13 @@ def encode_request_values(header: RequestHeader, values: Values) -> bytes:
     return to_frame(encode_request_header(header), encode_payload(schema, values))
 
 
-def decode_answer(call: Call, message: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Any:
+def decode_answer(call: Call, message: Content, limits: WireLimits = DEFAULT_LIMITS) -> Any:
     """The answer of the model, or in kio's form where the model has none."""
     header = call.header
     offset = decode_response_header(message, header)
+    codec = CODECS.get(header.api_key)
+    if codec is not None:
+        return codec.read_answer(message, offset, header.api_version, limits)
     schema = response_schema(header.api_key, header.api_version)
     payload = read_payload(schema, message, offset, limits)
     conversion = CONVERSIONS.get(header.api_key)
@@ -250,11 +301,17 @@ def decode_answer(call: Call, message: bytes, limits: WireLimits = DEFAULT_LIMIT
 # --- the end that answers -----------------------------------------------------------------------
 
 
-def decode_request(message: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Call:
-    """The request that is in a message; `ProtocolError` for what is none that is spoken here."""
+def decode_request(message: Content, limits: WireLimits = DEFAULT_LIMITS) -> Call:
+    """The request that is in a message; `ProtocolError` for what is none that is spoken here.
+
+    Records are views of the message: a caller that reuses its buffer has to copy them first.
+    """
     header, offset = decode_request_header(message, limits)
     if not header.api.speaks(header.api_version):
         return Call(header, None)
+    codec = CODECS.get(header.api_key)
+    if codec is not None:
+        return Call(header, codec.read_request(message, offset, header.api_version, limits))
     schema = request_schema(header.api_key, header.api_version)
     payload = read_payload(schema, message, offset, limits)
     conversion = CONVERSIONS.get(header.api_key)
@@ -266,8 +323,20 @@ def decode_request(message: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Call:
 
 def encode_answer(call: Call, answer: Struct) -> bytes:
     """The frame of an answer of the model."""
+    if call.header.api_key in CODECS:
+        return b"".join(encode_answer_parts(call, answer))
     values = CONVERSIONS[call.header.api_key].answer_values(answer, call)
     return encode_answer_values(call.header, values)
+
+
+def encode_answer_parts(call: Call, answer: Struct) -> list[Part]:
+    """The frame in parts, in which records are not copied; good for `writelines`."""
+    codec = CODECS.get(call.header.api_key)
+    if codec is None:
+        return [encode_answer(call, answer)]
+    header = encode_response_header(call.header)
+    parts = codec.write_answer(answer, call.header.api_version)
+    return [frame_prefix((header, *parts)) + header, *parts]
 
 
 def encode_answer_values(header: RequestHeader, values: Values) -> bytes:

@@ -15,12 +15,12 @@ _LENGTH: Final = struct.Struct(">i")
 _LENGTH_MAX: Final = 2**31 - 1
 
 
-def to_frame(*parts: bytes) -> bytes:
+def to_frame(*parts: bytes | bytearray | memoryview) -> bytes:
     """One message as it goes on the wire."""
     return b"".join((frame_prefix(parts), *parts))
 
 
-def frame_prefix(parts: Sequence[bytes]) -> bytes:
+def frame_prefix(parts: Sequence[bytes | bytearray | memoryview]) -> bytes:
     """What stands before a message that is in several parts."""
     length = sum(map(len, parts))
     if length > _LENGTH_MAX:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from regent.errors import ProtocolError
 from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.limits import DEFAULT_LIMITS, WireLimits
-from regent.wire.strict_reader import skip_tagged_fields
+from regent.wire.strict_reader import Content, skip_tagged_fields
 
 _FIXED: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")
@@ -47,7 +47,7 @@ def encode_request_header(header: RequestHeader) -> bytes:
 
 
 def decode_request_header(
-    message: bytes, limits: WireLimits = DEFAULT_LIMITS
+    message: Content, limits: WireLimits = DEFAULT_LIMITS
 ) -> tuple[RequestHeader, int]:
     """The header, and where the content starts.
 
@@ -76,7 +76,7 @@ def encode_response_header(header: RequestHeader) -> bytes:
     return encoded + _NO_TAGGED_FIELDS if _has_tags_in_answer(header) else encoded
 
 
-def decode_response_header(message: bytes, header: RequestHeader) -> int:
+def decode_response_header(message: Content, header: RequestHeader) -> int:
     """Where the content of an answer starts, if it is the answer to this request."""
     try:
         (correlation_id,) = _CORRELATION.unpack_from(message)
@@ -118,7 +118,7 @@ def _encode_client_id(client_id: str | None) -> bytes:
     return struct.pack(">h", len(encoded)) + encoded
 
 
-def _decode_client_id(message: bytes, offset: int, limits: WireLimits) -> tuple[str | None, int]:
+def _decode_client_id(message: Content, offset: int, limits: WireLimits) -> tuple[str | None, int]:
     (length,) = struct.unpack_from(">h", message, offset)
     offset += 2
     if length < -1 or length > limits.string_bytes or offset + length > len(message):

@@ -8,7 +8,7 @@ wrong is a `ProtocolError`.
 """
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from datetime import timedelta
 from functools import cache
@@ -22,10 +22,12 @@ from regent.errors import ProtocolError
 from regent.wire.limits import DEFAULT_LIMITS, WireLimits
 from regent.wire.message_tables import shape_of
 
+#: A message as it came; whoever wants to change it in place has a bytearray.
+Content: TypeAlias = bytes | bytearray
 #: Reads one value: where it starts in which bytes, to the value and where it ends.
-Read: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
+Read: TypeAlias = Callable[[Content, int], tuple[Any, int]]
 #: Reads some fields into a dict, and says where they end.
-Step: TypeAlias = Callable[[bytes, int, dict[str, Any]], int]
+Step: TypeAlias = Callable[[Content, int, dict[str, Any]], int]
 
 #: Types of one size, by Kafka's names, as `struct` calls them. Neighbours are read at once.
 FIXED_CODES: Final = {
@@ -44,24 +46,29 @@ _NULL: Final = -1
 
 
 def read_payload(
-    schema: type[Any], content: bytes, offset: int = 0, limits: WireLimits = DEFAULT_LIMITS
+    schema: type[Any], content: Content, offset: int = 0, limits: WireLimits = DEFAULT_LIMITS
 ) -> Any:
     """Read one message that fills `content` from `offset` to the end."""
     read = _struct_reader(schema, limits)  # type: ignore[arg-type] # a class is hashable
+    return read_whole(schema.__name__, read, content, offset)
+
+
+def read_whole(name: str, read: Read, content: Content, offset: int) -> Any:
+    """What is read, if it fills `content` from `offset` to the end."""
     try:
-        payload, end = read(content, offset)
+        value, end = read(content, offset)
     except (struct.error, IndexError):
-        raise ProtocolError(f"{schema.__name__}: it ends too early") from None
+        raise ProtocolError(f"{name}: it ends too early") from None
     except UnicodeDecodeError as error:
-        raise ProtocolError(f"{schema.__name__}: a string is not UTF-8: {error.reason}") from None
+        raise ProtocolError(f"{name}: a string is not UTF-8: {error.reason}") from None
     except ProtocolError as error:
-        raise ProtocolError(f"{schema.__name__}: {error}") from None
+        raise ProtocolError(f"{name}: {error}") from None
     if end != len(content):
-        raise ProtocolError(f"{schema.__name__}: {len(content) - end} bytes are left over")
-    return payload
+        raise ProtocolError(f"{name}: {len(content) - end} bytes are left over")
+    return value
 
 
-def read_uvarint(content: bytes, offset: int) -> tuple[int, int]:
+def read_uvarint(content: Content, offset: int) -> tuple[int, int]:
     """An unsigned number of up to 31 bits, seven of them in each byte."""
     value = content[offset]
     if value < 0x80:
@@ -77,7 +84,7 @@ def read_uvarint(content: bytes, offset: int) -> tuple[int, int]:
     raise ProtocolError("a variable-length number is longer than 31 bits")
 
 
-def skip_tagged_fields(content: bytes, offset: int) -> int:
+def skip_tagged_fields(content: Content, offset: int) -> int:
     """Where a section of tagged fields ends of which none is of interest."""
     return _read_tagged_fields(content, offset, {}, {})
 
@@ -99,7 +106,7 @@ def _struct_reader(schema: type[Any], limits: WireLimits) -> Read:
         }
         steps.append(lambda content, at, into: _read_tagged_fields(content, at, into, known))
 
-    def read(content: bytes, offset: int) -> tuple[Any, int]:
+    def read(content: Content, offset: int) -> tuple[Any, int]:
         values: dict[str, Any] = {}
         for step in steps:
             offset = step(content, offset, values)
@@ -129,7 +136,7 @@ def _numbers_step(run: list[Field[Any]]) -> Step:
     names = tuple(entry.name for entry in run)
     unpack, size = layout.unpack_from, layout.size
 
-    def step(content: bytes, offset: int, into: dict[str, Any]) -> int:
+    def step(content: Content, offset: int, into: dict[str, Any]) -> int:
         into.update(zip(names, unpack(content, offset), strict=True))
         return offset + size
 
@@ -137,7 +144,7 @@ def _numbers_step(run: list[Field[Any]]) -> Step:
 
 
 def _one_step(name: str, read: Read) -> Step:
-    def step(content: bytes, offset: int, into: dict[str, Any]) -> int:
+    def step(content: Content, offset: int, into: dict[str, Any]) -> int:
         into[name], offset = read(content, offset)
         return offset
 
@@ -145,14 +152,14 @@ def _one_step(name: str, read: Read) -> Step:
 
 
 def _read_tagged_fields(
-    content: bytes, offset: int, into: dict[str, Any], known: dict[int, tuple[str, Read]]
+    content: Content, offset: int, into: dict[str, Any], known: dict[int, tuple[str, Read]]
 ) -> int:
     """Those that are known; the others come from a later version and are skipped, KIP-482."""
     count, offset = read_uvarint(content, offset)
     for _ in range(count):
         tag, offset = read_uvarint(content, offset)
         size, offset = read_uvarint(content, offset)
-        end = _end_of(content, offset, size)
+        end = end_of(content, offset, size)
         if tag in known:
             name, read = known[tag]
             into[name], offset = read(content, offset)
@@ -188,34 +195,30 @@ def _primitive_reader(
     match kind:
         case "string":
             return _string_reader(limits, is_flexible=is_flexible, is_nullable=is_nullable)
-        case "uuid":
-            return _read_uuid
-        case "error_code":
-            return _read_error_code
-        case "timedelta_i32":
-            return _read_milliseconds
+        case "bytes":
+            return _bytes_reader(is_flexible=is_flexible, is_nullable=is_nullable)
         case _:
-            return _number_reader(FIXED_CODES[kind])
+            return _SAME_IN_BOTH_FORMS.get(kind) or _number_reader(FIXED_CODES[kind])
 
 
 def _number_reader(code: str) -> Read:
     layout = struct.Struct(f">{code}")
 
-    def read(content: bytes, offset: int) -> tuple[Any, int]:
+    def read(content: Content, offset: int) -> tuple[Any, int]:
         (value,) = layout.unpack_from(content, offset)
         return value, offset + layout.size
 
     return read
 
 
-def _read_uuid(content: bytes, offset: int) -> tuple[UUID | None, int]:
+def _read_uuid(content: Content, offset: int) -> tuple[UUID | None, int]:
     """Sixteen zero bytes stand for none."""
-    end = _end_of(content, offset, 16)
+    end = end_of(content, offset, 16)
     number = int.from_bytes(content[offset:end], "big")
     return (UUID(int=number) if number else None), end
 
 
-def _read_error_code(content: bytes, offset: int) -> tuple[KioErrorCode, int]:
+def _read_error_code(content: Content, offset: int) -> tuple[KioErrorCode, int]:
     """A code from a later Kafka still says that something failed."""
     (number,) = struct.unpack_from(">h", content, offset)
     try:
@@ -224,15 +227,48 @@ def _read_error_code(content: bytes, offset: int) -> tuple[KioErrorCode, int]:
         return KioErrorCode.unknown_server_error, offset + 2
 
 
-def _read_milliseconds(content: bytes, offset: int) -> tuple[timedelta, int]:
+def _read_milliseconds(content: Content, offset: int) -> tuple[timedelta, int]:
     (number,) = struct.unpack_from(">i", content, offset)
     return timedelta(milliseconds=number), offset + 4
+
+
+def _read_long_milliseconds(content: Content, offset: int) -> tuple[timedelta, int]:
+    """There are numbers that no duration has."""
+    (number,) = struct.unpack_from(">q", content, offset)
+    try:
+        return timedelta(milliseconds=number), offset + 8
+    except OverflowError:
+        raise ProtocolError(f"{number} ms are too long a time") from None
+
+
+_SAME_IN_BOTH_FORMS: Final[Mapping[str, Read]] = {
+    "uuid": _read_uuid,
+    "error_code": _read_error_code,
+    "timedelta_i32": _read_milliseconds,
+    "timedelta_i64": _read_long_milliseconds,
+}
+
+
+def _bytes_reader(*, is_flexible: bool, is_nullable: bool) -> Read:
+    """Their length is bounded by the frame that they are in."""
+    read_length = _read_compact_length if is_flexible else _read_int32
+
+    def read(content: Content, offset: int) -> tuple[bytes | None, int]:
+        length, offset = read_length(content, offset)
+        if length < 0:
+            if length == _NULL and is_nullable:
+                return None, offset
+            raise ProtocolError(f"bytes have the length {length}")
+        end = end_of(content, offset, length)
+        return bytes(content[offset:end]), end
+
+    return read
 
 
 def _string_reader(limits: WireLimits, *, is_flexible: bool, is_nullable: bool) -> Read:
     read_length = _read_compact_length if is_flexible else _read_int16
 
-    def read(content: bytes, offset: int) -> tuple[str | None, int]:
+    def read(content: Content, offset: int) -> tuple[str | None, int]:
         length, offset = read_length(content, offset)
         if length < 0:
             if length == _NULL and is_nullable:
@@ -240,7 +276,7 @@ def _string_reader(limits: WireLimits, *, is_flexible: bool, is_nullable: bool) 
             raise ProtocolError(f"a string has the length {length}")
         if length > limits.string_bytes:
             raise ProtocolError(f"a string has {length} bytes; {limits.string_bytes} are allowed")
-        end = _end_of(content, offset, length)
+        end = end_of(content, offset, length)
         return content[offset:end].decode(), end
 
     return read
@@ -249,7 +285,7 @@ def _string_reader(limits: WireLimits, *, is_flexible: bool, is_nullable: bool) 
 def _count_reader(limits: WireLimits, *, is_flexible: bool, is_nullable: bool) -> Read:
     read_length = _read_compact_length if is_flexible else _read_int32
 
-    def read(content: bytes, offset: int) -> tuple[int | None, int]:
+    def read(content: Content, offset: int) -> tuple[int | None, int]:
         count, offset = read_length(content, offset)
         if count < 0:
             if count == _NULL and is_nullable:
@@ -265,7 +301,7 @@ def _count_reader(limits: WireLimits, *, is_flexible: bool, is_nullable: bool) -
 
 
 def _list_reader(read_count: Read, read_item: Read) -> Read:
-    def read(content: bytes, offset: int) -> tuple[tuple[Any, ...] | None, int]:
+    def read(content: Content, offset: int) -> tuple[tuple[Any, ...] | None, int]:
         count, offset = read_count(content, offset)
         if count is None:
             return None, offset
@@ -281,7 +317,7 @@ def _list_reader(read_count: Read, read_item: Read) -> Read:
 def _numbers_reader(read_count: Read, code: str) -> Read:
     size = struct.calcsize(f">{code}")
 
-    def read(content: bytes, offset: int) -> tuple[tuple[Any, ...] | None, int]:
+    def read(content: Content, offset: int) -> tuple[tuple[Any, ...] | None, int]:
         count, offset = read_count(content, offset)
         if count is None:
             return None, offset
@@ -290,21 +326,22 @@ def _numbers_reader(read_count: Read, code: str) -> Read:
     return read
 
 
-def _read_compact_length(content: bytes, offset: int) -> tuple[int, int]:
+def _read_compact_length(content: Content, offset: int) -> tuple[int, int]:
     """One less than what stands there, so that 0 means null."""
     length, offset = read_uvarint(content, offset)
     return length - 1, offset
 
 
-def _read_int16(content: bytes, offset: int) -> tuple[int, int]:
+def _read_int16(content: Content, offset: int) -> tuple[int, int]:
     return struct.unpack_from(">h", content, offset)[0], offset + 2
 
 
-def _read_int32(content: bytes, offset: int) -> tuple[int, int]:
+def _read_int32(content: Content, offset: int) -> tuple[int, int]:
     return struct.unpack_from(">i", content, offset)[0], offset + 4
 
 
-def _end_of(content: bytes, offset: int, size: int) -> int:
+def end_of(content: Content, offset: int, size: int) -> int:
+    """Where so many bytes end, if they are there."""
     end = offset + size
     if end > len(content):
         raise ProtocolError(f"{size} bytes are announced and {len(content) - offset} are there")

@@ -83,6 +83,7 @@ from regent.model.ids import (
 )
 from regent.model.leadership import Leadership
 from regent.model.producer_ids import AllocateProducerIds, AllocateProducerIdsAnswer
+from tests.unit.wire.client_samples import CLIENT_REQUESTS, client_answer, client_request
 
 ORDERS_ID: Final = "Zm9vYmFyYmF6cXV1eDEyMw"
 B1, B2, B3, B4 = map(BrokerId, (1, 2, 3, 4))
@@ -415,6 +416,8 @@ def request_of(api_name: str, api_version: int) -> Struct:
             return stop_replica(is_mixed=api_version >= 3)
         case "AlterPartition":
             return alter_partition(api_version)
+        case _ if api_name in CLIENT_REQUESTS:
+            return client_request(api_name, api_version)
         case _:
             return REQUESTS[api_name]
 
@@ -423,6 +426,8 @@ def answer_of(api_name: str, api_version: int) -> Struct:
     """The answer that stands in the golden messages of this API and version."""
     if api_name == "AlterPartition":
         return alter_partition_answer(api_version)
+    if api_name in CLIENT_REQUESTS:
+        return client_answer(api_name, api_version)
     if api_name == "LeaderAndIsr" and api_version >= 5:
         return ControlAnswer(ErrorCode.NONE, PARTITION_ERRORS[:2])
     return ANSWERS[api_name]
