@@ -23,6 +23,8 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "core": ("--partitions", "1000,2000", "--repetitions", "1"),
     "what_if": ("--partitions", "1000,2000", "--repetitions", "1"),
     "wire": ("--partitions", "1000,2000", "--repetitions", "1"),
+    "client_codec": ("--rounds", "200", "--repetitions", "1"),
+    "storage": ("--quick",),
     "simulation": ("--partitions", "5", "--simulated-ms", "2000", "--repetitions", "1"),
     "zookeeper": ("--quick",),
     "failover": ("--partitions", "1000,2000", "--repetitions", "1"),

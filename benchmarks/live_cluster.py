@@ -44,7 +44,7 @@ from regent.model.leadership import Leadership
 from regent.model.protocol_version import LATEST, request_versions
 from regent.runtime.broker_channel import ChannelSettings
 from regent.runtime.channels import BrokerChannels
-from regent.runtime.driver import ControllerDriver, mint_topic_id
+from regent.runtime.driver import ControllerDriver, mint_uuid
 from regent.runtime.inbox import Inbox
 from regent.runtime.journal_thread import JournalThread
 from regent.zookeeper.embedded import EmbeddedSettings, EmbeddedZooKeeper
@@ -124,7 +124,7 @@ def fill(session: Session, partition_count: int) -> None:
                     replicas[0], LeaderEpoch(0), replicas, fence.controller_epoch, ZkVersion(0)
                 )
                 writes.append(LeadershipWrite(Partition(topic, index, assignment), leadership))
-            creations.append(TopicCreation(topic, mint_topic_id(), partitions, {}))
+            creations.append(TopicCreation(topic, mint_uuid(), partitions, {}))
         run(session, perform(CreateTopicZnodes(fence, tuple(creations))))
         run(session, perform(CreateLeaderships(fence, writes)))
 

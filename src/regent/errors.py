@@ -9,8 +9,11 @@ types. The tree:
     ├── ZooKeeperUnreachable no session could be opened; says where, why and what to do
     ├── CorruptZnode         a znode's content cannot be read; names the path and what is wrong
     ├── BrokerIdTaken        another process is registered under this broker's id
+    ├── ControllerIdTaken    another controller is there under this controller's id
     ├── ProtocolError        bytes that are not Kafka's protocol, or values that it cannot carry
     ├── CorruptJournal       a journal line, other than a torn last one, cannot be read
+    ├── CorruptLog           a stored batch, other than a torn last one, cannot be read
+    ├── LogDirOffline        a directory of logs cannot be read or written, and is offline
     ├── BrokerGone           a connection to a broker failed, ended, fell silent or made no sense
     ├── ClusterUnreachable   nobody in a cluster could be asked; says who was tried and what to do
     ├── NotSupported         a broker does not speak what was asked of it
@@ -54,6 +57,19 @@ class BrokerIdTaken(RegentError):  # noqa: N818 - the name says it
         self.owner_session_id = owner_session_id
 
 
+class ControllerIdTaken(RegentError):  # noqa: N818 - the name says it
+    """Another session holds this controller's id: another process, or this one's past life."""
+
+    def __init__(self, node_id: int, address: str, owner_session_id: int) -> None:
+        super().__init__(
+            f"a controller with id {node_id} is there already, at {address}, in ZooKeeper session"
+            f" 0x{owner_session_id:x}; give this one another --id, or wait until that session ends"
+        )
+        self.node_id = node_id
+        self.address = address
+        self.owner_session_id = owner_session_id
+
+
 class ProtocolError(RegentError):
     """Bytes from outside are not what Kafka's protocol says, or a value does not fit into it.
 
@@ -68,6 +84,26 @@ class CorruptJournal(RegentError):  # noqa: N818 - the name says it
         super().__init__(f"{where}, line {line_number}: {reason}")
         self.where = where
         self.line_number = line_number
+        self.reason = reason
+
+
+class CorruptLog(RegentError):  # noqa: N818 - the name says it
+    """Records that were safe on disk are damaged; nothing of that log may be served."""
+
+    def __init__(self, path: str, position: int, offset: int, reason: str) -> None:
+        super().__init__(f"{path}, byte {position}, at offset {offset}: {reason}")
+        self.path = path
+        self.position = position
+        self.offset = offset
+        self.reason = reason
+
+
+class LogDirOffline(RegentError):  # noqa: N818 - it is news, not an error
+    """A log directory is offline; its replicas are gone until the broker starts again."""
+
+    def __init__(self, directory: str, reason: str) -> None:
+        super().__init__(f"log directory {directory} is offline: {reason}")
+        self.directory = directory
         self.reason = reason
 
 

@@ -130,6 +130,7 @@ def test_a_bad_file_is_refused_with_an_example(
     assert cluster.heard == []
 
 
+@pytest.mark.behaviour("prf-019")
 @pytest.mark.parametrize(
     "options",
     [
@@ -145,7 +146,24 @@ def test_partitions_are_chosen_in_one_way(
 ) -> None:
     """To elect for all because nothing was said would be a surprise."""
     assert typed(cluster, "unclean", *options) == EXIT_USAGE
-    assert "in one way" in capsys.readouterr().err
+    complaint = capsys.readouterr().err
+    for way in ("--topic T", "--topic T --partition P", "--file FILE", "--all"):
+        assert way in complaint
+    assert cluster.heard == []
+
+
+@pytest.mark.behaviour("prf-019")
+def test_an_election_of_no_kind_is_refused(cluster: ScriptedCluster, capsys: Captured) -> None:
+    """The kind is a command of its own; without it there is nothing that could be done."""
+    bootstrap = ("--bootstrap", cluster.bootstrap)
+
+    assert main(["elect", "--all", *bootstrap]) == EXIT_USAGE
+    assert "No such option: --all" in capsys.readouterr().err
+    assert main(["elect"]) == EXIT_USAGE
+    shown = capsys.readouterr().err
+    assert shown.startswith("Usage: regent elect")
+    assert "preferred" in shown
+    assert "unclean" in shown
     assert cluster.heard == []
 
 

@@ -6,58 +6,24 @@ its preferred replica, deleted. The commands of Regent do the same.
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from regent.cli.main import main
-from regent.zookeeper.options import ZooKeeperOptions
 from tests.runtime.listener.clients import (
     confluent,
     confluent_admin,
     kafka_python,
     kafka_python_admin,
 )
-from tests.support.controllers import Controllers
-from tests.support.obedient_broker import ObedientBrokers
+from tests.support.leading import Leading
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning")
 
 PREFERRED = 0
-
-
-class Leading:
-    """A controller in office, its brokers, and where it listens."""
-
-    def __init__(self, controllers: Controllers, brokers: ObedientBrokers) -> None:
-        self.controllers = controllers
-        self.brokers = brokers
-        process = controllers.start(100)
-        controllers.elected()
-        said = eventually(lambda: _address_in(process.log), "where it listens")
-        self.bootstrap = said
-
-    @property
-    def connect(self) -> str:
-        """Its ZooKeeper."""
-        return self.controllers.zookeeper.connect
-
-
-def _address_in(log: Path) -> str | None:
-    _, _, rest = log.read_text().partition("listens on ")
-    return rest.partition(";")[0] or None
-
-
-@pytest.fixture
-def leading(zookeeper_options: ZooKeeperOptions, tmp_path: Path) -> Iterator[Leading]:
-    with (
-        ObedientBrokers(zookeeper_options, range(1, 4)) as brokers,
-        Controllers(zookeeper_options, tmp_path) as controllers,
-    ):
-        yield Leading(controllers, brokers)
 
 
 @pytest.mark.requirement("K1")

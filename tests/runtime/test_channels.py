@@ -1,8 +1,10 @@
 """Channels over real sockets: order, sending again, older versions, no waiting (C1 to C5)."""
 
 import asyncio
+import socket
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, suppress
 from queue import Queue
 from typing import Any, TypeVar
 
@@ -27,11 +29,13 @@ T = TypeVar("T")
 
 
 class HeardBroker:
-    """A broker that answers, or does what a broken one does."""
+    """A broker that answers, or does what a broken one does; one of its listeners."""
 
     def __init__(self) -> None:
         self.calls: Queue[Call] = Queue()
         self.connections = 0
+        #: The last control request, as it came.
+        self.last_message = b""
         #: What to do with the next control requests instead of answering: "close", "garbage".
         self.mischief: list[str] = []
         self.holds = asyncio.Event()
@@ -56,10 +60,12 @@ class HeardBroker:
         try:
             while True:
                 length = frame_length(await reader.readexactly(LENGTH_BYTES))
-                call = decode_request(await reader.readexactly(length))
+                message = await reader.readexactly(length)
+                call = decode_request(message)
                 if call.header.api_key == ApiKey.API_VERSIONS:
                     writer.write(encode_api_versions_answer(call.header, self.served))
                     continue
+                self.last_message = message
                 self.calls.put(call)
                 await self.holds.wait()
                 if self.mischief and self.mischief.pop(0) == "close":
@@ -74,14 +80,17 @@ class HeardBroker:
 class Bench:
     """A loop in a thread, brokers on it, and the channels under test."""
 
-    def __init__(self) -> None:
+    def __init__(self, **settings: Any) -> None:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()
         self.events: Queue[Event] = Queue()
         self.brokers: dict[int, HeardBroker] = {}
-        settings = ChannelSettings(client_id="100", versions=request_versions(LATEST))
-        self.channels = BrokerChannels(self.loop, settings, self.events.put)
+        self.channels = BrokerChannels(
+            self.loop,
+            ChannelSettings(client_id="100", versions=request_versions(LATEST), **settings),
+            self.events.put,
+        )
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Do something on the loop and wait for it."""
@@ -89,15 +98,19 @@ class Bench:
 
     def broker(self, broker_id: int) -> HeardBroker:
         """A broker that listens, with an open channel to it."""
+        heard, port = self.listener(broker_id)
+        self.open(broker_id, port)
+        return heard
+
+    def listener(self, number: int) -> tuple[HeardBroker, int]:
+        """Something that listens as a broker does, and where; nobody knows of it yet."""
 
         async def make() -> tuple[HeardBroker, int]:
             made = HeardBroker()
             return made, await made.start()
 
-        heard, port = self.run(make())
-        self.brokers[broker_id] = heard
-        self.open(broker_id, port)
-        return heard
+        self.brokers[number], _ = made = self.run(make())
+        return made
 
     def open(self, broker_id: int, port: int, *, life: int = 1) -> None:
         """Open a channel to one life of a broker."""
@@ -125,10 +138,21 @@ async def _settle() -> None:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.close()
+def make_bench() -> Iterator[Callable[..., Bench]]:
+    """Benches with settings of their own."""
+    with ExitStack() as ends:
+
+        def make(**settings: Any) -> Bench:
+            made = Bench(**settings)
+            ends.callback(made.close)
+            return made
+
+        yield make
+
+
+@pytest.fixture
+def bench(make_bench: Callable[[], Bench]) -> Bench:
+    return make_bench()
 
 
 def metadata(number: int) -> UpdateMetadata:
@@ -291,3 +315,114 @@ def test_a_broker_without_a_listener_for_us_is_complained_of(
 
     assert "broker 1 has no PLAINTEXT listener" in caplog.text
     assert "SECRET:SSL" in caplog.text
+
+
+# --- peers that never answer --------------------------------------------------------------------
+
+
+@pytest.fixture
+def mute() -> Iterator[tuple[Queue[bytes], int]]:
+    """Takes a connection, reads one byte and never answers; what it read, and where it listens."""
+    read: Queue[bytes] = Queue()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        callers: list[socket.socket] = []
+
+        def listen() -> None:
+            with suppress(OSError):
+                while True:
+                    callers.append(server.accept()[0])
+                    read.put(callers[-1].recv(1))
+
+        thread = threading.Thread(target=listen)
+        thread.start()
+        yield read, server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+    for caller in callers:
+        caller.close()
+
+
+@pytest.mark.behaviour("chn-023")
+def test_the_end_does_not_wait_for_a_peer_that_never_answers(
+    make_bench: Callable[..., Bench], mute: tuple[Queue[bytes], int]
+) -> None:
+    """A request may take ten minutes; the end of a reign may not."""
+    bench = make_bench(timeout_ms=600_000)
+    read, port = mute
+    bench.open(1, port)
+    bench.channels.send(BrokerId(1), metadata(1))
+    read.get(timeout=WAIT_S)
+
+    bench.run(bench.channels.stop())
+
+    assert bench.events.empty()
+
+
+def test_a_peer_that_never_answers_is_named_with_how_long_that_was(
+    make_bench: Callable[..., Bench],
+    mute: tuple[Queue[bytes], int],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Once, and not three times a second."""
+    bench = make_bench(timeout_ms=20)
+    read, port = mute
+    bench.open(1, port)
+    bench.channels.send(BrokerId(1), metadata(1))
+
+    for _ in range(3):
+        read.get(timeout=WAIT_S)
+
+    assert caplog.text.count(f"broker 1 at 127.0.0.1:{port}: no answer within 20 ms") == 1
+
+
+# --- listeners ----------------------------------------------------------------------------------
+
+
+@pytest.mark.behaviour("chn-025")
+def test_with_a_listener_of_their_own_brokers_are_told_there_and_only_there(
+    make_bench: Callable[..., Bench],
+) -> None:
+    """What one broker is told of another is where brokers listen for each other."""
+    bench = make_bench(listener="INSIDE", control_listener="CONTROL")
+    (inside, inside_port), (control, control_port) = bench.listener(1), bench.listener(2)
+    endpoints = (
+        Endpoint("127.0.0.1", inside_port, "INSIDE"),
+        Endpoint("127.0.0.1", control_port, "CONTROL"),
+    )
+    bench.channels.open(Broker(BrokerId(1), endpoints), broker_epoch(1))
+
+    bench.channels.send(BrokerId(1), metadata(1))
+
+    assert epochs(control, 1) == [1]
+    assert isinstance(bench.events.get(timeout=WAIT_S), UpdateMetadataAnswered)
+    assert (control.calls.empty(), control.connections) == (True, 1)
+    assert inside.connections == 0
+    bench.channels.send(BrokerId(1), led_by_1(2))
+    assert epochs(control, 1) == [2]
+    assert says_port(control, inside_port)
+    assert not says_port(control, control_port)
+
+
+@pytest.mark.fault("F22")
+def test_a_broker_that_moved_is_reached_and_told_of_where_it_is_now(bench: Bench) -> None:
+    """Its old address is forgotten with its old channel."""
+    bench.broker(1)
+    moved, port = bench.listener(2)
+    bench.open(1, port, life=2)
+
+    bench.channels.send(BrokerId(1), led_by_1(2))
+
+    assert epochs(moved, 1) == [2]
+    assert says_port(moved, port)
+
+
+def says_port(heard: HeardBroker, port: int) -> bool:
+    """Whether the last request had this port in it, as the protocol writes it."""
+    return port.to_bytes(4) in heard.last_message
+
+
+def led_by_1(number: int) -> LeaderAndIsr:
+    """A request that has to say where broker 1 is."""
+    return LeaderAndIsr(
+        BrokerId(100), ControllerEpoch(number), broker_epoch(1), (), live_leaders=(BrokerId(1),)
+    )

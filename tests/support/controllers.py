@@ -73,6 +73,12 @@ class ControllerProcess:
         return list(read([self.journal])) if self.journal.exists() else []
 
 
+def log_lines(process: ControllerProcess, *words: str) -> list[str]:
+    """The lines of its log so far that have all of these in them."""
+    lines = process.log.read_text().splitlines()
+    return [line for line in lines if all(word in line for word in words)]
+
+
 class Controllers:
     """Several of them on one ZooKeeper, and a session that only looks."""
 
@@ -93,8 +99,8 @@ class Controllers:
     ) -> None:
         for process in self.by_id.values():
             process.close()
-            if kind is not None:
-                print(f"--- controller {process.node_id}\n{process.log.read_text()}")  # noqa: T201
+            # pytest shows it where a test has failed.
+            print(f"--- controller {process.node_id}\n{process.log.read_text()}")  # noqa: T201
         self.session.close()
 
     def start(self, node_id: int, *options: str, connect: str | None = None) -> ControllerProcess:

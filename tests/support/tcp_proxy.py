@@ -32,6 +32,12 @@ class TcpProxy:
         host, port = self._listener.getsockname()
         return f"{host}:{port}"
 
+    @property
+    def heard_bytes(self) -> int:
+        """What clients have said so far on the connections that are open."""
+        with self._lock:
+            return sum(link.heard_bytes for link in self._links)
+
     def hold_replies(self) -> None:
         """From now on clients are heard and not answered."""
         self._replies_pass.clear()
@@ -102,12 +108,14 @@ class _Link:
         self._client = client
         self._server = server
         self._is_cut = False
+        self.heard_bytes = 0
 
     def forward(self) -> None:
         """What the client says."""
         with self._client, contextlib.suppress(OSError):
             while chunk := self._client.recv(_CHUNK_BYTES):
                 self._server.sendall(chunk)
+                self.heard_bytes += len(chunk)
         self._hang_up(self._server)
 
     def back(self, may_pass: threading.Event) -> None:

@@ -26,14 +26,16 @@ MAY_IMPORT: Final = {
     "wire":      {"model", "core"},
     "broker":    {"model"},
     "client":    {"model", "wire"},
+    "storage":   {"model", "wire"},
     "runtime":   {"model", "core", "journal", "zookeeper", "wire", "broker"},
+    "node":      {"model", "core", "journal", "zookeeper", "wire", "runtime", "broker", "storage"},
     "sim":       {"model", "core", "journal", "zookeeper", "wire", "broker"},
     "dryrun":    {"model", "core", "journal", "zookeeper"},
     "documents": {"model", "core"},
     "pipeline":  {"model", "journal"},
-    "testing":   {"model", "core", "journal", "zookeeper", "wire", "broker", "runtime", "sim"},
+    "testing":   {"model", "core", "journal", "zookeeper", "wire", "client", "runtime", "node"},
     "cli":       {"model", "core", "journal", "zookeeper", "wire", "broker", "runtime", "sim",
-                  "client", "dryrun", "documents", "pipeline", "testing"},
+                  "client", "dryrun", "documents", "pipeline", "testing", "node"},
 }
 # fmt: on
 

@@ -33,6 +33,8 @@ class BrokerConfig(Struct, frozen=True, kw_only=True):
     isr_mode: IsrMode = IsrMode.BY_REQUEST
     #: So much of one partition travels in one fetch answer: entries in memory, bytes on disk.
     fetch_limit: int = 100
+    #: An answer in which there is so much gets no further partitions.
+    fetch_answer_limit: int = 1_000
     #: In `IsrMode.DIRECT`: changes are announced together, at most this often.
     isr_announce_ms: int = 2_500
     #: The pause before an AlterPartition is sent again.

@@ -19,6 +19,8 @@ The room:
     log                 the log and the disk, with twins in memory
 """
 
+from collections.abc import Callable
+
 from regent.broker.broker_config import BrokerConfig
 from regent.broker.broker_effects import BrokerEffect
 from regent.broker.follower_side import FollowerSide
@@ -146,7 +148,7 @@ class BrokerCore:
     def _obey(
         self, name: TopicPartition, order: LeaderAndIsrPartition, topic_id: str | None, now_ms: int
     ) -> ErrorCode:
-        if self._directory.failed:
+        if self._directory.failed or self._directory.is_offline(name):
             return ErrorCode.KAFKA_STORAGE_ERROR
         known_id = self._isr_changes.topic_ids.get(name.topic)
         if topic_id is not None and known_id is not None and topic_id != known_id:
@@ -234,12 +236,31 @@ class BrokerCore:
         """By topic: the size of the ISR that an acks=all append needs, where the topic says it."""
         return self._leader_side.min_isr
 
+    def watch(self, on_changed: Callable[[TopicPartition], None]) -> None:
+        """Tell the shell which partitions got records, a high watermark or a role."""
+        self._leader_side.on_changed = on_changed
+
     def append(
         self, name: TopicPartition, value: Value, request_id: int, *, acks_all: bool = True
     ) -> None:
         """Take a record; the outcome is an `AnswerAppend`, now or (with acks=all) later."""
         self._leader_side.append(name, value, request_id, acks_all=acks_all)
         self._settle()
+
+    def append_refusal(self, name: TopicPartition, *, acks_all: bool) -> ErrorCode:
+        """Why no record can be taken now, whatever it is; NONE if one can."""
+        return self._leader_side.append_refusal(name, acks_all=acks_all)
+
+    def append_again(
+        self, name: TopicPartition, offset: int, last_offset: int, request_id: int
+    ) -> None:
+        """An acks=all append was repeated: answered once what it appended then is committed."""
+        self._leader_side.repeat(name, offset, last_offset, request_id)
+        self._settle()
+
+    def checkpoint(self, now_ms: int) -> None:
+        """Save the high watermarks now, as before the broker ends."""
+        self._checkpoint(now_ms)
 
     def fetch(self, request: Fetch, now_ms: int) -> FetchAnswer | None:
         """Serve a follower; None means that an `AnswerFetch` follows later."""

@@ -170,6 +170,13 @@ class HostedPartition:
         self.high_watermark = lowest
         return True
 
+    def wait_again(self, request_id: int, offset: int, last_offset: int) -> None:
+        """A repeated request waits for what an earlier one has appended."""
+        place = len(self.waiting)
+        while place and self.waiting[place - 1].last_offset > last_offset:
+            place -= 1
+        self.waiting.insert(place, WaitingAppend(request_id, offset, last_offset))
+
     def take_committed(self) -> list[WaitingAppend]:
         """The appends that the high watermark has passed; they wait no longer."""
         committed = []
@@ -236,11 +243,21 @@ class HostedPartition:
 
     # --- follower -----------------------------------------------------------------------------
 
-    def apply_fetched(self, entries: Sequence[LogEntry], leader_high_watermark: int) -> None:
-        """Add what the leader sent, and learn how much of it is committed."""
-        if entries:
-            self.log.append_entries(entries)
+    def apply_fetched(
+        self, entries: Sequence[LogEntry], leader_high_watermark: int, leader_start: int
+    ) -> bool:
+        """Add what the leader sent, and learn how much of it is committed; False if damaged."""
+        if entries and not self.log.append_entries(entries):
+            return False
         self.high_watermark = min(leader_high_watermark, self.log.end_offset)
+        if leader_start > self.log.start_offset:
+            self.log.begin_at(min(leader_start, self.high_watermark))
+        return True
+
+    def restart_at(self, offset: int) -> None:
+        """Begin anew where the leader's log begins now: it has nothing that follows ours."""
+        self.log.restart_at(offset)
+        self.high_watermark = offset
 
     def truncate_to(self, offset: int) -> None:
         """Cut the log; what is gone can no longer count as committed here."""

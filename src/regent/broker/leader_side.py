@@ -5,12 +5,14 @@ sessions watching it (`changed`), and `settle`, called once at the end of every 
 parked fetches that now have something to say.
 """
 
+from collections.abc import Callable
+
 from regent.broker.broker_config import BrokerConfig
 from regent.broker.broker_effects import AnswerAppend, AnswerFetch, BrokerEffect
 from regent.broker.fetch_session import FetchSession, SessionPosition
 from regent.broker.hosted_partition import HostedPartition, ReplicaRole
 from regent.broker.isr_keeper import IsrKeeper
-from regent.broker.log import LogDirectory, Value
+from regent.broker.log import LogDirectory, LogEntry, Value
 from regent.broker.replication_requests import (
     EpochQuery,
     EpochQueryAnswer,
@@ -40,6 +42,8 @@ class LeaderSide:
         self.min_isr: dict[str, int] = {}
         #: High watermarks that moved since the last checkpoint.
         self.unsaved: dict[TopicPartition, HostedPartition] = {}
+        #: Is told which partition got records, a high watermark or a role.
+        self.on_changed: Callable[[TopicPartition], None] = lambda _name: None
         self._config = config
         self._directory = directory
         self._hosted = hosted
@@ -69,6 +73,7 @@ class LeaderSide:
     def changed(self, hosted: HostedPartition) -> None:
         """Spread the news of records, of a high watermark or of a role."""
         self.unsaved[hosted.name] = hosted
+        self.on_changed(hosted.name)
         for session in hosted.watchers.values():
             session.news[hosted.name] = None
             if session.parked_fetch_id is not None:
@@ -85,25 +90,40 @@ class LeaderSide:
         self, name: TopicPartition, value: Value, request_id: int, *, acks_all: bool = True
     ) -> None:
         """Take a record or refuse it at once; without acks=all it is acknowledged at once, too."""
-        hosted = self._hosted.get(name)
-        error = ErrorCode.NONE
-        if hosted is None:
-            error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif self._directory.failed:
-            error = ErrorCode.KAFKA_STORAGE_ERROR
-        elif hosted.role is not ReplicaRole.LEADER:
-            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
-        elif acks_all and len(hosted.isr) < self._min_isr_of(hosted):
-            error = ErrorCode.NOT_ENOUGH_REPLICAS
-        else:
-            offset = hosted.append(value)
-            if acks_all:
-                hosted.wait_for_commit(request_id, offset)
-            else:
-                self._effects.append(AnswerAppend(request_id, error, offset))
-            self.changed(hosted)
+        error = self.append_refusal(name, acks_all=acks_all)
         if error is not ErrorCode.NONE:
             self._effects.append(AnswerAppend(request_id, error, -1))
+            return
+        hosted = self._hosted[name]
+        offset = hosted.append(value)
+        if acks_all:
+            hosted.wait_for_commit(request_id, offset)
+        else:
+            self._effects.append(AnswerAppend(request_id, error, offset))
+        self.changed(hosted)
+
+    def append_refusal(self, name: TopicPartition, *, acks_all: bool) -> ErrorCode:
+        """Why no record can be taken now, whatever it is."""
+        hosted = self._hosted.get(name)
+        if hosted is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if self._directory.failed:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if hosted.role is not ReplicaRole.LEADER:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if acks_all and len(hosted.isr) < self._min_isr_of(hosted):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return ErrorCode.NONE
+
+    def repeat(self, name: TopicPartition, offset: int, last_offset: int, request_id: int) -> None:
+        """Answer for records that are in the log already, once they are committed."""
+        hosted = self._hosted.get(name)
+        if hosted is None or hosted.role is not ReplicaRole.LEADER:
+            error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            self._effects.append(AnswerAppend(request_id, error, -1))
+            return
+        hosted.wait_again(request_id, offset, last_offset)
+        self.changed(hosted)
 
     def _min_isr_of(self, hosted: HostedPartition) -> int:
         return self.min_isr.get(hosted.name.topic, self._config.min_isr)
@@ -227,12 +247,19 @@ class LeaderSide:
         news = session.news
         session.news = {}
         collected = []
-        for name in news:
+        room = self._config.fetch_answer_limit
+        for name in tuple(news):
+            if room <= 0:
+                break
+            del news[name]
             position = session.positions.get(name)
             if position is not None:
                 partition = self._read(session, name, position)
                 if partition is not None:
                     collected.append(partition)
+                    room -= sum(map(_weight, partition.entries))
+        # What there was no room for comes first in the next answer.
+        session.news = news | session.news
         return tuple(collected)
 
     def _read(
@@ -242,7 +269,8 @@ class LeaderSide:
         error = self._refusal(hosted, session, position)
         if hosted is None or error is not ErrorCode.NONE:
             self._drop(session, name)
-            return FetchedPartition(name, error)
+            start = 0 if hosted is None else hosted.log.start_offset
+            return FetchedPartition(name, error, log_start_offset=start)
         high_watermark = hosted.high_watermark
         entries = hosted.log.read(position.fetch_offset, self._config.fetch_limit)
         if not entries and high_watermark == position.high_watermark_told:
@@ -253,6 +281,7 @@ class LeaderSide:
             leader_epoch=hosted.leader_epoch,
             fetch_offset=position.fetch_offset,
             high_watermark=high_watermark,
+            log_start_offset=hosted.log.start_offset,
             entries=entries,
         )
 
@@ -301,3 +330,8 @@ class LeaderSide:
             return EpochReply(question.name, error)
         end = hosted.log.end_offset_for(question.asked_epoch)
         return EpochReply(question.name, ErrorCode.NONE, end.leader_epoch, end.end_offset)
+
+
+def _weight(entry: LogEntry) -> int:
+    """In the unit of the limits: bytes on disk, entries in memory."""
+    return len(entry.value) if isinstance(entry.value, bytes | bytearray | memoryview) else 1

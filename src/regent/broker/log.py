@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from regent.model.ids import LeaderEpoch, TopicPartition
 
-#: A record; for a log on disk, record batches as they came.
-Value: TypeAlias = str | int | bytes | memoryview
+#: A record; for a log on disk, record batches as they came, or one that was checked.
+Value: TypeAlias = str | int | bytes | bytearray | memoryview | Struct
 
 #: What a log without any epoch answers: it cannot say where anything ends.
 UNKNOWN_EPOCH = LeaderEpoch(-1)
@@ -56,14 +56,23 @@ class ReplicaLog(Protocol):
     def append(self, leader_epoch: LeaderEpoch, values: Iterable[Value]) -> int:
         """Add records as the leader; the offset of the first is returned."""
 
-    def append_entries(self, entries: Sequence[LogEntry]) -> None:
-        """Add records as a follower, with the epochs that the leader stamped on them."""
+    def append_entries(self, entries: Sequence[LogEntry]) -> bool:
+        """Add records as a follower, with the epochs that the leader stamped on them.
+
+        False if they are damaged or do not fit; then none is added.
+        """
 
     def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
         """So much from `offset` on: records in memory, bytes on disk, and always something."""
 
     def truncate_to(self, offset: int) -> None:
         """Forget every record and every epoch that began at or above `offset`."""
+
+    def restart_at(self, offset: int) -> None:
+        """Forget everything and go on at `offset`: the leader has nothing older any more."""
+
+    def begin_at(self, offset: int) -> None:
+        """Let the log begin no earlier than there, as the leader's does."""
 
     def end_offset_for(self, leader_epoch: LeaderEpoch) -> EpochEnd:
         """The largest epoch here that is not above the asked one, and where the next began."""
@@ -75,6 +84,9 @@ class LogDirectory(Protocol):
     @property
     def failed(self) -> bool:
         """Whether the disk is offline: nothing on it may be read or written."""
+
+    def is_offline(self, name: TopicPartition) -> bool:
+        """Whether this very log, if it is there, may be neither read nor written."""
 
     def open(self, name: TopicPartition) -> ReplicaLog:
         """The partition's log, made empty if it is not there."""
@@ -140,12 +152,13 @@ class MemoryLog:
         self.append_entries([LogEntry(leader_epoch, value) for value in values])
         return first
 
-    def append_entries(self, entries: Sequence[LogEntry]) -> None:
+    def append_entries(self, entries: Sequence[LogEntry]) -> bool:
         """Add records, noting each epoch where its first record lands."""
         for entry in entries:
             if not self._epochs or self._epochs[-1] != entry.leader_epoch:
                 self.begin_epoch(entry.leader_epoch)
             self._entries.append(entry)
+        return True
 
     def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
         """A slice; empty at or above the end."""
@@ -161,6 +174,15 @@ class MemoryLog:
         while self._epoch_starts and self._epoch_starts[-1] >= offset:
             self._epochs.pop()
             self._epoch_starts.pop()
+
+    def restart_at(self, offset: int) -> None:
+        """Never asked for: every log in memory begins at 0."""
+        assert offset == 0, "retention is not modelled"
+        self.truncate_to(0)
+
+    def begin_at(self, offset: int) -> None:
+        """Nothing ever goes."""
+        assert offset == 0, "retention is not modelled"
 
     def end_offset_for(self, leader_epoch: LeaderEpoch) -> EpochEnd:
         """As Kafka's cache answers; an epoch before all known ones ends where the first begins."""
@@ -182,6 +204,10 @@ class MemoryLogDirectory:
         self.failed = False
         self._logs: dict[TopicPartition, MemoryLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
+
+    def is_offline(self, _name: TopicPartition) -> bool:
+        """One disk, one fate."""
+        return self.failed
 
     def open(self, name: TopicPartition) -> MemoryLog:
         """The log of that name, new if need be."""

@@ -13,6 +13,8 @@ class MetadataCache:
         self.live_brokers: dict[BrokerId, Broker] = {}
         #: Merged from each update, which lists only what changed.
         self.partitions: dict[TopicPartition, PartitionMetadata] = {}
+        #: The same by topic, which is how clients ask.
+        self.topics: dict[str, dict[int, PartitionMetadata]] = {}
         self._controller_id: BrokerId | None = None
 
     @property
@@ -31,6 +33,14 @@ class MetadataCache:
         for metadata in request.partitions:
             name = TopicPartition(metadata.topic, metadata.partition)
             if metadata.leader == LEADER_DURING_DELETE:
-                self.partitions.pop(name, None)
+                self._forget(name)
             else:
                 self.partitions[name] = metadata
+                self.topics.setdefault(name.topic, {})[name.partition] = metadata
+
+    def _forget(self, name: TopicPartition) -> None:
+        if self.partitions.pop(name, None) is not None:
+            partitions = self.topics[name.topic]
+            del partitions[name.partition]
+            if not partitions:
+                del self.topics[name.topic]

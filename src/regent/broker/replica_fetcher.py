@@ -195,6 +195,8 @@ class ReplicaFetcher:
         if fetched.error is not ErrorCode.NONE:
             self.remove(fetched.name)
             self._rest(hosted, now_ms)
+            if fetched.error is ErrorCode.OFFSET_OUT_OF_RANGE:
+                _skip_what_is_gone(hosted, fetched)
             return None
         stale = fetched.leader_epoch != hosted.leader_epoch
         if stale or fetched.fetch_offset != hosted.log.end_offset:
@@ -202,7 +204,12 @@ class ReplicaFetcher:
             return None
         if fetched.entries:
             self._untold[fetched.name] = None
-        hosted.apply_fetched(fetched.entries, fetched.high_watermark)
+        sound = hosted.apply_fetched(
+            fetched.entries, fetched.high_watermark, fetched.log_start_offset
+        )
+        if not sound:
+            self.remove(fetched.name)
+            self._rest(hosted, now_ms)
         return hosted
 
     def _rest(self, hosted: HostedPartition, now_ms: int) -> None:
@@ -212,6 +219,12 @@ class ReplicaFetcher:
     def _forget_session(self) -> None:
         self._session_id = 0
         self._session_epoch = 0
+
+
+def _skip_what_is_gone(hosted: HostedPartition, fetched: FetchedPartition) -> None:
+    """The leader has deleted what would come next here: go on where its log begins now."""
+    if hosted.log.end_offset < fetched.log_start_offset:
+        hosted.restart_at(fetched.log_start_offset)
 
 
 def cut_where_histories_part(hosted: HostedPartition, reply: EpochReply) -> bool:

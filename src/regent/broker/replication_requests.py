@@ -78,6 +78,8 @@ class FetchedPartition(Struct, frozen=True):
     fetch_offset: int = UNKNOWN_OFFSET
     high_watermark: int = UNKNOWN_OFFSET
     entries: tuple[LogEntry, ...] = ()
+    #: Where the leader's log begins; told with an error, too, if the error is about offsets.
+    log_start_offset: int = 0
 
 
 class FetchAnswer(Struct, frozen=True):

@@ -5,12 +5,12 @@ What runs it is imported when it runs: `regent --help` need not wait for Kafka's
 
 import asyncio
 import logging
-import os
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 import typer
@@ -32,13 +32,15 @@ from regent.zookeeper.hand_over import Holder, free_controller, read_holder
 from regent.zookeeper.options import ZooKeeperOptions
 
 if TYPE_CHECKING:
-    from regent.runtime.node import NodeOptions
+    from regent.runtime.node_options import NodeOptions
 
 #: How long `resign` waits for somebody to take the role.
 SUCCESSOR_S: Final = 10.0
 LOOK_EVERY_S: Final = 0.02
 HAND_OVER_TRIES: Final = 5
 PORT_MAX: Final = 65_535
+#: What stands for all addresses of a machine when one listens.
+EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 - they are refused
 EXIT_NOT_DONE: Final = 1
 
 T = TypeVar("T")
@@ -51,7 +53,7 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
     context: typer.Context,
     node_id: Annotated[
         int | None,
-        typer.Option("--id", min=0, metavar="N", help="Its id; none that a broker has."),
+        typer.Option("--id", min=0, metavar="N", help="Required. Its id; none that a broker has."),
     ] = None,
     zookeeper: ZooKeeperOption = None,
     listen: Annotated[
@@ -59,10 +61,11 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
     ] = "127.0.0.1:9093",
     advertise: Annotated[
         str | None,
-        typer.Option(metavar="HOST", help="Where others reach it, if that is another host."),
+        typer.Option(metavar="HOST", help="Where others reach it, if not at the host of --listen."),
     ] = None,
     journal: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where every decision is written down.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Required. Where every decision is written down."),
     ] = None,
     config: Annotated[
         Path | None,
@@ -88,38 +91,42 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
 ) -> None:
     """Run a controller. Several may run: one leads, the others stand by.
 
-    It leads any brokers that are registered in that ZooKeeper, Apache's included. SIGTERM hands the
-    role over at once. Exit codes: 0 stopped, 64 the command makes no sense.
+    It leads any brokers that are registered in that ZooKeeper, Apache's included; --zookeeper,
+    --id and --journal are required. SIGTERM hands the role over at once. Exit codes: 0 stopped,
+    64 the command makes no sense.
     """
     if context.invoked_subcommand is not None:
         return
-    from regent.runtime.node import NodeOptions  # noqa: PLC0415
+    from regent.runtime.node_options import NodeOptions  # noqa: PLC0415
 
     settings = NodeSettings() if config is None else read_properties(config)
-    timeout_ms = session_timeout_ms or settings.session_timeout_ms
+    timeouts = {
+        "session_timeout_ms": session_timeout_ms or settings.session_timeout_ms,
+        "connect_timeout_ms": settings.connect_timeout_ms,
+    }
     options = NodeOptions(
-        node_id=BrokerId(_needed(node_id, "--id N")),
+        node_id=BrokerId(needed(node_id, "--id N")),
         zookeeper=to_zookeeper_options(
-            _needed(zookeeper, "--zookeeper HOST:PORT"),
+            needed(zookeeper, "--zookeeper HOST:PORT"),
             ca_file=ca_file,
             certificate_file=certificate_file,
             key_file=key_file,
             creates_chroot=True,
-            **({} if timeout_ms is None else {"session_timeout_ms": timeout_ms}),
+            **{name: timeout for name, timeout in timeouts.items() if timeout is not None},
         ),
-        address=_to_address(listen, "--listen"),
-        advertised_host=advertise,
-        journal=_needed(journal, "--journal DIR"),
-        metrics=None if metrics is None else _to_address(metrics, "--metrics"),
+        address=to_address(listen, "--listen"),
+        advertised_host=to_advertised(listen, advertise),
+        journal=needed(journal, "--journal DIR"),
+        metrics=None if metrics is None else to_address(metrics, "--metrics"),
         settings=settings,
     )
-    _set_up_logging()
+    set_up_logging()
     if settings.unused:
         logging.getLogger("regent").info(
             "%s has names that mean nothing to a controller: %s", config, ", ".join(settings.unused)
         )
     if guard:
-        raise typer.Exit(_run_guarded(sys.argv[1:], options.zookeeper))
+        raise typer.Exit(run_guarded(sys.argv[1:], options.zookeeper))
     asyncio.run(_run(options))
 
 
@@ -135,7 +142,7 @@ def resign(
     Exit codes: 0 somebody else has it, 1 nobody else took it, 64 the command makes no sense.
     """
     options = to_zookeeper_options(
-        _needed(zookeeper, "--zookeeper HOST:PORT"),
+        needed(zookeeper, "--zookeeper HOST:PORT"),
         ca_file=ca_file,
         certificate_file=certificate_file,
         key_file=key_file,
@@ -208,18 +215,32 @@ async def _run(options: "NodeOptions") -> None:
     await node.run(say_ready)
 
 
-def _run_guarded(arguments: Sequence[str], zookeeper: ZooKeeperOptions) -> int:
+def run_guarded(arguments: Sequence[str], zookeeper: ZooKeeperOptions) -> int:
     """The same command without `--guard`, as a child; signals are passed on to it."""
     from regent.runtime.guardian import GuardedProcess  # noqa: PLC0415
 
     inner = [argument for argument in arguments if argument != "--guard"]
-    child = GuardedProcess([sys.executable, "-m", "regent.cli.main", *inner], zookeeper)
+    children: list[GuardedProcess] = []
+    early: list[int] = []
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        for child in children:
+            child.process.send_signal(number)
+        if not children:
+            early.append(number)
+
     for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, lambda number, _frame: os.kill(child.pid, number))
-    return child.wait()
+        signal.signal(each, pass_on)
+    children.append(GuardedProcess([sys.executable, "-m", "regent.cli.main", *inner], zookeeper))
+    for number in early:
+        children[0].process.send_signal(number)
+    code = children[0].wait()
+    # As a shell tells it of a process that a signal ended.
+    return code if code >= 0 else 128 - code
 
 
-def _set_up_logging() -> None:
+def set_up_logging() -> None:
+    """As a process writes that a person has started."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s"
     )
@@ -227,13 +248,26 @@ def _set_up_logging() -> None:
     logging.getLogger("regent.zookeeper.kazoo_client").setLevel(logging.ERROR)
 
 
-def _needed(value: T | None, option: str) -> T:
+def needed(value: T | None, option: str, command: str = "controller") -> T:
+    """An option that has no default."""
     if value is None:
-        raise BadInput(f"{option} is missing; `regent controller --help` shows what there is")
+        raise BadInput(f"{option} is missing; `regent {command} --help` shows what there is")
     return value
 
 
-def _to_address(text: str, option: str) -> tuple[str, int]:
+def to_advertised(listen: str, advertise: str | None) -> str | None:
+    """Kafka refuses it too: nobody can be called at an address that means all of them."""
+    host, _ = to_address(listen, "--listen")
+    if advertise is None and host in EVERY_ADDRESS:
+        raise BadInput(
+            f"--listen {listen} means all addresses of this machine; say with --advertise HOST"
+            " at which of them brokers and clients reach it"
+        )
+    return advertise
+
+
+def to_address(text: str, option: str) -> tuple[str, int]:
+    """Host and port."""
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
         raise BadInput(f"{option} {text}: write it like 127.0.0.1:9093; port 0 is any free one")

@@ -7,9 +7,12 @@ from typing import Annotated, Final
 import typer
 
 from regent.cli.blast_radius import blast_radius
+from regent.cli.brokers import app as brokers
 from regent.cli.controller import app as controller
 from regent.cli.demo import demo
+from regent.cli.down import down
 from regent.cli.elect import app as elect
+from regent.cli.node import node
 from regent.cli.pipeline import app as pipeline
 from regent.cli.pipeline_report import report
 from regent.cli.pipeline_watch import watch
@@ -20,6 +23,7 @@ from regent.cli.simulate import simulate
 from regent.cli.snapshot import snapshot
 from regent.cli.status import status
 from regent.cli.topics import app as topics
+from regent.cli.up import up
 from regent.cli.what_if import what_if
 from regent.cli.zookeeper import zookeeper
 from regent.errors import RegentError
@@ -57,8 +61,9 @@ def regent(
 ) -> None:
     """Regent: a Kafka controller whose every decision is pure code.
 
-    `regent demo` shows what it does; `regent controller` leads a cluster; `regent simulate` tries
-    to break it; `regent what-if` asks a copy of a cluster what would happen.
+    `regent demo` shows what it does; `regent up` starts a cluster, and `regent controller` leads
+    one of others; `regent simulate` tries to break it; `regent what-if` asks a copy of a cluster
+    what would happen.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -66,9 +71,16 @@ def regent(
 
 pipeline.command()(report)
 pipeline.command()(watch)
-for command in (demo, status, snapshot, what_if, blast_radius, simulate, zookeeper):
+# In the order in which `regent --help` shows them.
+COMMANDS: Final = (
+    *(demo, up, down),
+    *(status, snapshot, what_if, blast_radius),
+    *(simulate, zookeeper, node),
+)
+GROUPS: Final = (brokers, controller, topics, reassign, elect, plan, pipeline)
+for command in COMMANDS:
     app.command()(command)
-for group in (controller, topics, reassign, elect, plan, pipeline):
+for group in GROUPS:
     app.add_typer(group)
 
 
@@ -81,7 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             standalone_mode=False,
         )
     except _UsageError as error:
-        _complain(f"{_message_of(error).rstrip('.')}; `regent --help` shows what there is")
+        message = _message_of(error)
+        if message.startswith("Usage:"):  # Of a group without a command its help is all to say.
+            print(message, file=sys.stderr)
+        else:
+            _complain(f"{message.rstrip('.')}; `regent --help` shows what there is")
         return EXIT_USAGE
     except RegentError as error:
         _complain(str(error))

@@ -38,20 +38,32 @@ class ChannelSettings(Struct, frozen=True):
 
     client_id: str
     versions: RequestVersions
-    #: The listener to use; None: the first that needs neither TLS nor SASL.
+    #: Where brokers speak to one another; None: the first that needs neither TLS nor SASL.
     listener: str | None = None
+    #: Where they are told what to do; None: the same.
+    control_listener: str | None = None
     #: How long a broker may take to connect or to answer (`controller.socket.timeout.ms`).
     timeout_ms: int = 30_000
 
+    @property
+    def own_listener(self) -> str | None:
+        """The listener that channels use."""
+        return self.control_listener or self.listener
+
     def endpoint_of(self, broker: Broker) -> Endpoint | None:
         """Where to reach a broker; None if it has no listener that can be used."""
-        for endpoint in broker.endpoints:
-            if endpoint.security_protocol == "PLAINTEXT" and self.listener in (
-                None,
-                endpoint.listener,
-            ):
-                return endpoint
-        return None
+        return _plain_endpoint(broker, self.own_listener)
+
+    def others_endpoint_of(self, broker: Broker) -> Endpoint | None:
+        """Where other brokers reach it."""
+        return _plain_endpoint(broker, self.listener)
+
+
+def _plain_endpoint(broker: Broker, listener: str | None) -> Endpoint | None:
+    for endpoint in broker.endpoints:
+        if endpoint.security_protocol == "PLAINTEXT" and listener in (None, endpoint.listener):
+            return endpoint
+    return None
 
 
 class Outgoing(Struct, frozen=True):
@@ -134,9 +146,16 @@ class BrokerChannel:
             self._channel.broker_id,
             self.endpoint.host,
             self.endpoint.port,
-            str(error) or type(error).__name__,
+            self._reason(error),
             BACKOFF_MS,
         )
+
+    def _reason(self, error: Exception) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no answer within {self._settings.timeout_ms} ms"
+        if isinstance(error, EOFError):
+            return "it hung up"
+        return str(error) or type(error).__name__
 
     async def _converse(self) -> None:
         """Send and hear answers on one connection for as long as it holds."""

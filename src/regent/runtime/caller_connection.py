@@ -8,7 +8,7 @@ more of them. Whatever is wrong ends this connection and nothing else.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -23,8 +23,10 @@ FRAME_BYTES: Final = 16 * 1024 * 1024
 
 logger = logging.getLogger(__name__)
 
-#: Makes the frame that answers a request.
-ToAnswer: TypeAlias = Callable[[Call], Awaitable[bytes]]
+#: A frame, whole or in parts that are sent one after the other; no part at all is no answer.
+Frame: TypeAlias = bytes | Sequence[bytes | bytearray | memoryview]
+#: Makes the frame that answers a request of the caller at an address.
+ToAnswer: TypeAlias = Callable[[Call, str], Awaitable[Frame]]
 
 
 class ConnectionSettings(Struct, frozen=True):
@@ -156,7 +158,10 @@ class CallerConnection(asyncio.Protocol):
                 if frame is None:
                     self._transport.close()
                     return
-                self._transport.write(frame)
+                if isinstance(frame, bytes):
+                    self._transport.write(frame)
+                elif frame:
+                    self._transport.writelines(frame)
                 self._touch()
                 await self._can_write.wait()
                 self._pace()
@@ -165,10 +170,11 @@ class CallerConnection(asyncio.Protocol):
         if self._is_closing:
             self._transport.close()
 
-    async def _answer(self, message: bytes) -> bytes | None:
-        """The answer to one message; None if there is none, and nothing to be said further."""
+    async def _answer(self, message: bytes) -> Frame | None:
+        """The answer to one message; None if nothing can be said any further."""
         try:
-            return await self._to_answer(decode_request(message, self._settings.limits))
+            call = decode_request(message, self._settings.limits)
+            return await self._to_answer(call, self.peer)
         except RegentError as error:  # No protocol, or ZooKeeper is away: it may call again.
             self._complain(error)
         except Exception:

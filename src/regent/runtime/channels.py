@@ -35,8 +35,8 @@ class BrokerChannels:
         self._put_event = put_event
         self._encoder = ControlRequestEncoder(settings.versions, client_id=settings.client_id)
         self._correlation_ids = itertools.cycle(range(1, 2**31))
-        #: Where each broker that has a channel listens. Never changed, only replaced, so that the
-        #: event loop can read what it was when a request was queued.
+        #: Where each broker that has a channel listens for the others. Never changed, only
+        #: replaced, so that the event loop can read what it was when a request was queued.
         self._endpoints: Mapping[BrokerId, Endpoint] = {}
         #: The event loop's own.
         self._channels: dict[BrokerId, BrokerChannel] = {}
@@ -48,16 +48,19 @@ class BrokerChannels:
         """A broker, or a new life of it, can be told things."""
         endpoint = self._settings.endpoint_of(broker)
         if endpoint is None:
+            listener = self._settings.own_listener
             logger.error(
                 "broker %d has no PLAINTEXT listener%s, so it cannot be told anything; it has %s",
                 broker.broker_id,
-                "" if self._settings.listener is None else f" named {self._settings.listener}",
+                "" if listener is None else f" named {listener}",
                 ", ".join(f"{e.listener}:{e.security_protocol}" for e in broker.endpoints)
                 or "none",
             )
             self.close(broker.broker_id)
             return
-        self._endpoints = {**self._endpoints, broker.broker_id: endpoint}
+        # Others may have no way to a broker that is reached on a listener of its own.
+        told = self._settings.others_endpoint_of(broker) or endpoint
+        self._endpoints = {**self._endpoints, broker.broker_id: told}
         self._loop.call_soon_threadsafe(self._open, broker.broker_id, broker_epoch, endpoint)
 
     def close(self, broker_id: BrokerId) -> None:

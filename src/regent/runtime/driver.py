@@ -28,7 +28,7 @@ from regent.core.effects import (
     Send,
     SetTimer,
 )
-from regent.core.event_queue import Queued
+from regent.core.event_queue import Queued, refusal
 from regent.core.events import (
     ControllerChanged,
     Event,
@@ -134,18 +134,22 @@ class ControllerDriver:
     def run(self) -> None:
         """Until told to stop: hold a session, serve it to its end, open the next."""
         tries = 0
+        has_served = False
         while not self._inbox.is_stopping:
             try:
                 session = self._connect()
-            except BadInput:
-                raise
             except RegentError as error:
-                delay_s = BACKOFF_S[min(tries, len(BACKOFF_S) - 1)]
-                tries += 1
-                logger.warning("%s; trying again in %g s", error, delay_s)
-                self._inbox.pause(delay_s)
+                # What a person got wrong is said at the start. What worked before may work again.
+                if isinstance(error, BadInput) and not has_served:
+                    raise
+                if not self._inbox.is_stopping:
+                    delay_s = BACKOFF_S[min(tries, len(BACKOFF_S) - 1)]
+                    tries += 1
+                    logger.warning("%s; trying again in %g s", error, delay_s)
+                    self._inbox.pause(delay_s)
                 continue
             tries = 0
+            has_served = True
             self._serve(session)
         for reply in self._inbox.close():
             self._reply(reply)
@@ -203,23 +207,38 @@ class ControllerDriver:
         except (SessionLost, ControllerMoved):
             # Only a resignation that itself lost its session ends like this: it is complete.
             logger.info("%s: the session was lost while resigning", self._cause)
+        except RegentError as error:
+            # ZooKeeper refuses what nobody can do without: the sentence says all there is.
+            logger.error("%s failed, giving the role up: %s", self._cause, error)  # noqa: TRY400
+            self._give_up(queued.event, str(error))
         except Exception as error:
             logger.exception("%s was not foreseen; giving the role up", self._cause)
-            self._give_up(f"{type(error).__name__}: {error}")
+            self._give_up(queued.event, f"{type(error).__name__}: {error}")
         else:
-            self._failures = 0
+            # That somebody else is in office does not mean that we would do better next time.
+            if self.controller.state.is_active:
+                self._failures = 0
 
-    def _give_up(self, failure: str) -> None:
+    def _give_up(self, event: Event, failure: str) -> None:
         """Let another controller start clean, and do not come back at once with the same."""
         try:
             self._drive(self.controller.give_up(failure))
         except Exception:
             logger.exception("could not resign in order; ending the session instead")
             self._end_session()
+        self._refuse(event)
         self._inbox.pause(BACKOFF_S[min(self._failures, len(BACKOFF_S) - 1)])
         self._failures += 1
         # Nobody else may be there to change anything: look again whether the role is free.
         self._inbox.put(ControllerChanged(now_ms()))
+
+    def _refuse(self, event: Event) -> None:
+        """Whoever waits for this event, or behind it, looks for another controller."""
+        refused = refusal(event)
+        if refused is not None:
+            self._reply(refused)
+        for reply in self._inbox.void():
+            self._reply(reply)
 
     def _drive(self, procedure: Procedure[None]) -> None:
         """Carry out what a procedure wants until it ends."""
@@ -241,7 +260,7 @@ class ControllerDriver:
 
     def _answer(self, ask: Ask[Any]) -> Any:
         if isinstance(ask, MintTopicIds):
-            return tuple(mint_topic_id() for _ in range(ask.count))
+            return tuple(mint_uuid() for _ in range(ask.count))
         if isinstance(ask, DrawNumbers):
             return tuple(self._chance.randrange(ask.below) for _ in range(ask.count))
         try:
@@ -315,10 +334,10 @@ class ControllerDriver:
         self._journal.append(records)
 
 
-def mint_topic_id() -> str:
-    """A fresh topic id, in the form that Kafka writes them."""
+def mint_uuid() -> str:
+    """A fresh id of a topic or a cluster, in the form that Kafka writes them."""
     while True:
-        topic_id = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
+        minted = urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
         # Kafka's command-line tools take a leading dash for an option.
-        if not topic_id.startswith("-"):
-            return topic_id
+        if not minted.startswith("-"):
+            return minted

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from regent.errors import BadInput
 from regent.runtime.api_table import to_answer
-from regent.runtime.caller_connection import CallerConnection, ConnectionSettings
+from regent.runtime.caller_connection import CallerConnection, ConnectionSettings, ToAnswer
 from regent.runtime.desk import Desk
 from regent.wire.exchange import Call
 
@@ -78,8 +78,15 @@ class _Turned(asyncio.Protocol):
 class Listener:
     """Accepts callers, and keeps them apart from one another."""
 
-    def __init__(self, desk: Desk, settings: ListenerSettings | None = None) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        settings: ListenerSettings | None = None,
+        answering: ToAnswer | None = None,
+    ) -> None:
+        """`answering` answers in place of the controller alone."""
         self._desk = desk
+        self._answering = answering or self._answer
         self._settings = settings or ListenerSettings()
         self._connections: dict[CallerConnection, None] = {}
         self._server: asyncio.Server | None = None
@@ -130,7 +137,7 @@ class Listener:
     def _accept(self) -> CallerConnection | _Turned:
         if len(self._connections) >= self._settings.connections_max:
             return _Turned(self._settings.connections_max)
-        connection = CallerConnection(self._settings.connection, self._answer, self._lost)
+        connection = CallerConnection(self._settings.connection, self._answering, self._lost)
         self._connections[connection] = None
         self._is_empty.clear()
         return connection
@@ -140,7 +147,7 @@ class Listener:
         if not self._connections:
             self._is_empty.set()
 
-    async def _answer(self, call: Call) -> bytes:
+    async def _answer(self, call: Call, _peer: str) -> bytes:
         return await to_answer(call, self._desk)
 
     async def _sweep(self) -> None:

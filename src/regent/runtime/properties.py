@@ -4,7 +4,7 @@ Whoever has a broker's `server.properties` can point at it: what concerns a cont
 and the rest is named once in the log.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,8 +22,12 @@ class NodeSettings(Struct, frozen=True, kw_only=True):
     controller: ControllerConfig = ControllerConfig()
     #: `zookeeper.session.timeout.ms`; None: what the command line or the default says.
     session_timeout_ms: int | None = None
+    #: `zookeeper.connection.timeout.ms`; None: the default.
+    connect_timeout_ms: int | None = None
     #: `inter.broker.listener.name`
     listener: str | None = None
+    #: `control.plane.listener.name`
+    control_listener: str | None = None
     #: `controller.socket.timeout.ms`
     socket_timeout_ms: int = 30_000
     #: Names that mean nothing to a controller.
@@ -37,23 +41,26 @@ class Property(NamedTuple):
     read: Callable[[str], Any]
 
 
-def _flag(text: str) -> bool:
+def to_flag(text: str) -> bool:
+    """As Kafka writes it."""
     if text.lower() not in ("true", "false"):
         raise ValueError("expected true or false")
     return text.lower() == "true"
 
 
-def _positive(text: str) -> int:
+def to_positive(text: str) -> int:
+    """1 or more."""
     if not text.isdecimal() or int(text) == 0:
         raise ValueError("expected a whole number above 0")
     return int(text)
 
 
 def _seconds(text: str) -> int:
-    return _positive(text) * 1000
+    return to_positive(text) * 1000
 
 
-def _count(text: str) -> int:
+def to_count(text: str) -> int:
+    """0 or more."""
     if not text.isdecimal():
         raise ValueError("expected a whole number")
     return int(text)
@@ -61,33 +68,47 @@ def _count(text: str) -> int:
 
 # fmt: off
 CONTROLLER_PROPERTIES: Final[Mapping[str, Property]] = {
-    "unclean.leader.election.enable":          Property("unclean_election_default", _flag),
-    "delete.topic.enable":                     Property("deletes_topics", _flag),
-    "auto.leader.rebalance.enable":            Property("balances_leaders", _flag),
+    "unclean.leader.election.enable":          Property("unclean_election_default", to_flag),
+    "delete.topic.enable":                     Property("deletes_topics", to_flag),
+    "auto.leader.rebalance.enable":            Property("balances_leaders", to_flag),
     "leader.imbalance.check.interval.seconds": Property("balance_interval_ms", _seconds),
-    "leader.imbalance.per.broker.percentage":  Property("imbalance_percent", _count),
-    "num.partitions":                          Property("partition_count_default", _positive),
-    "default.replication.factor":              Property("replication_factor_default", _positive),
+    "leader.imbalance.per.broker.percentage":  Property("imbalance_percent", to_count),
+    "num.partitions":                          Property("partition_count_default", to_positive),
+    "default.replication.factor":              Property("replication_factor_default", to_positive),
     "inter.broker.protocol.version":           Property("protocol", ProtocolVersion.from_text),
 }
 
 NODE_PROPERTIES: Final[Mapping[str, Property]] = {
-    "zookeeper.session.timeout.ms":            Property("session_timeout_ms", _positive),
+    "zookeeper.session.timeout.ms":            Property("session_timeout_ms", to_positive),
+    "zookeeper.connection.timeout.ms":         Property("connect_timeout_ms", to_positive),
     "inter.broker.listener.name":              Property("listener", str),
-    "controller.socket.timeout.ms":            Property("socket_timeout_ms", _positive),
+    "control.plane.listener.name":             Property("control_listener", str),
+    "controller.socket.timeout.ms":            Property("socket_timeout_ms", to_positive),
 }
 # fmt: on
 
 
-def read_properties(path: Path) -> NodeSettings:
-    """The settings in a file; a value that cannot be used is named with its line."""
+class PropertyLine(NamedTuple):
+    """One setting as it stands in a file."""
+
+    where: str
+    name: str
+    value: str
+
+    def read_as(self, wanted: Property) -> Any:
+        """The value; `BadInput` if it cannot be used."""
+        try:
+            return wanted.read(self.value)
+        except ValueError as error:
+            raise BadInput(f"{self.where}: {self.name}={self.value}: {error}") from error
+
+
+def property_lines(path: Path) -> Iterator[PropertyLine]:
+    """All settings in a file, in order."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"cannot read the settings in {path}: {error}") from error
-    controller: dict[str, Any] = {}
-    node: dict[str, Any] = {}
-    unused: list[str] = []
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith(("#", "!")):
@@ -96,15 +117,22 @@ def read_properties(path: Path) -> NodeSettings:
         name, value = name.strip(), value.strip()
         if not equals:
             raise BadInput(f"{path}, line {number}: expected name=value, found {stripped!r}")
+        yield PropertyLine(f"{path}, line {number}", name, value)
+
+
+def read_properties(*paths: Path) -> NodeSettings:
+    """The settings in files, of which the later ones win."""
+    controller: dict[str, Any] = {}
+    node: dict[str, Any] = {}
+    unused: list[str] = []
+    for line in (line for path in paths for line in property_lines(path)):
         for table, found in ((CONTROLLER_PROPERTIES, controller), (NODE_PROPERTIES, node)):
-            if name in table:
-                try:
-                    found[table[name].field] = table[name].read(value)
-                except ValueError as error:
-                    raise BadInput(f"{path}, line {number}: {name}={value}: {error}") from error
+            if line.name in table:
+                wanted = table[line.name]
+                found[wanted.field] = line.read_as(wanted)
                 break
         else:
-            unused.append(name)
+            unused.append(line.name)
     return NodeSettings(
         controller=replace(ControllerConfig(), **controller), **node, unused=tuple(unused)
     )

@@ -10,10 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from regent.core.asks import Malformed
-from regent.errors import BrokerIdTaken, CorruptZnode
+from regent.errors import BadInput, ControllerIdTaken, CorruptZnode
 from regent.model.brokers import Endpoint
 from regent.model.cluster_requests import NodeAddress
 from regent.model.ids import BrokerId
+from regent.zookeeper import paths
 from regent.zookeeper.decoding import AnyVersionNumber, read_json
 from regent.zookeeper.ephemerals import hold_ephemeral
 from regent.zookeeper.exchange import Exchange, read, read_many, read_one, unexpected
@@ -22,6 +23,7 @@ from regent.zookeeper.store import (
     Create,
     Data,
     Done,
+    Exists,
     Failed,
     GetChildren,
     SetData,
@@ -60,15 +62,25 @@ def decode_controller_address(node_id: BrokerId, raw: bytes | None) -> NodeAddre
 def register_controller(
     node_id: BrokerId, own: Endpoint, *, session_id: int, previous_session_id: int | None
 ) -> Exchange[None]:
-    """Say where this node listens, for as long as its session lives."""
+    """Say where this node listens, for as long as its session lives.
+
+    Not under the id of a broker: that one would take itself for the controller.
+    """
+    if isinstance((yield from read_one(Exists(paths.broker(node_id)))), Done):
+        raise BadInput(
+            f"broker {node_id} is registered in this cluster, and a controller that is no broker"
+            " needs an id of its own; choose another with --id"
+        )
     for reply in (yield from read([Create(path) for path in _PARENTS])):
         exists = isinstance(reply, Failed) and reply.error is ZkError.NODE_EXISTS
         if not exists and not isinstance(reply, Done):
             raise unexpected(reply)
     path = controller_path(node_id)
 
-    def taken(found: Data) -> BrokerIdTaken:
-        return BrokerIdTaken(node_id, found.stat.ephemeral_owner)
+    def taken(found: Data) -> ControllerIdTaken:
+        other = _to_address(node_id, found)
+        where = f"{other.host}:{other.port}" if isinstance(other, NodeAddress) else "?"
+        return ControllerIdTaken(node_id, where, found.stat.ephemeral_owner)
 
     yield from hold_ephemeral(
         path,

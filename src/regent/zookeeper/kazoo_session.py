@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Self
 
 from regent.errors import BadInput, RegentError, ZooKeeperUnreachable
+from regent.zookeeper.exchange import unexpected
 from regent.zookeeper.frames import CONNECTION_ERRORS, Frame, FrameReply, plan
 from regent.zookeeper.jute import RequestEncoder
 from regent.zookeeper.kazoo_client import OneSessionClient, Ticket, is_refused_login
@@ -68,16 +69,20 @@ class KazooSession:
         *,
         on_watch: Callable[[WatchEvent], None] | None = None,
         on_state: Callable[[SessionState], None] | None = None,
+        on_attempt: Callable[[Self], None] | None = None,
     ) -> Self:
         """Wait until there is a session, or say why there is none.
 
         `on_watch` hears of watches on the connection's thread, each before any answer that shows
         the change; without it they wait in `watch_events`. `on_state` hears of every change after
         the opening, but not of the end by `close` or `abandon`. Neither may block or call back.
+        `on_attempt` is given the session before it begins, so that another thread can `give_up`.
         """
         if options.tls is not None:
             options.tls.context()  # Files that cannot be used are known before anything is tried.
         session = cls(options, on_watch, on_state)
+        if on_attempt is not None:
+            on_attempt(session)
         try:
             session._begin()
             session._find_chroot()
@@ -126,6 +131,13 @@ class KazooSession:
             self._client.hang_up()
             self._client.wait_for_end(_FAREWELL_S)
 
+    def give_up(self) -> None:
+        """Wait for no server any more: whoever does is told that the session is over.
+
+        From any thread, at any time; its owner closes it all the same.
+        """
+        self._lifeline.hear(SessionNews.ENDED)
+
     def abandon(self) -> None:
         """Leave without a word, as a crash would: the ephemerals stay until the server gives up."""
         self._lifeline.hush()
@@ -163,6 +175,8 @@ class KazooSession:
         (reply,) = self.call((Exists("/"),))
         if isinstance(reply, Done):
             return
+        if isinstance(reply, Failed) and reply.error is ZkError.NO_AUTH:
+            raise unexpected(Failed(reply.error, options.chroot or "/"))
         if reply != Failed(ZkError.NO_NODE, "/"):
             raise ZooKeeperUnreachable(f"ZooKeeper at {options.hosts} answered {reply}; try again")
         if not options.creates_chroot:

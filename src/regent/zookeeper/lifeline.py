@@ -113,7 +113,7 @@ class Lifeline:
         """A connection, or the session, has ended."""
         with self._changed:
             if self._life is None:
-                self._has_failed_to_begin = news is SessionNews.ENDED
+                self._has_failed_to_begin |= news is SessionNews.ENDED
                 self._changed.notify_all()
             elif self._life.hear(news):
                 self._note_change()

@@ -7,6 +7,7 @@ CONTROLLER_EPOCH: Final = "/controller_epoch"
 FEATURE: Final = "/feature"
 CLUSTER_ID: Final = "/cluster/id"
 BROKER_IDS: Final = "/brokers/ids"
+SEQUENCE_IDS: Final = "/brokers/seqid"
 TOPICS: Final = "/brokers/topics"
 TOPIC_DELETIONS: Final = "/admin/delete_topics"
 TOPIC_CONFIGS: Final = "/config/topics"
@@ -28,7 +29,7 @@ PERSISTENT_PATHS: Final = (
     TOPICS,
     CONFIG_CHANGES,
     TOPIC_DELETIONS,
-    "/brokers/seqid",
+    SEQUENCE_IDS,
     ISR_NOTIFICATIONS,
     "/latest_producer_id_block",
     LOG_DIR_EVENTS,

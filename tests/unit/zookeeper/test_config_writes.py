@@ -108,6 +108,7 @@ def test_brokers_need_not_be_there() -> None:
     assert read == {"brokers/7": {"count": "1"}, "brokers/<default>": {"count": "1"}, ORDERS: None}
 
 
+@pytest.mark.behaviour("zk-035")
 def test_without_a_controller_nothing_is_changed() -> None:
     """As brokers since 3.7 do it: KRaft may be about to take over."""
     world = world_with_orders()

@@ -3,7 +3,7 @@
 import pytest
 
 from regent.core.asks import Malformed
-from regent.errors import BrokerIdTaken, CorruptZnode
+from regent.errors import ControllerIdTaken, CorruptZnode
 from regent.model.brokers import Endpoint
 from regent.model.cluster_requests import NodeAddress
 from regent.model.ids import BrokerId
@@ -78,7 +78,7 @@ def test_the_previous_life_is_replaced_and_another_is_not() -> None:
     register(first)
     register(second, previous=first.session_id)
 
-    with pytest.raises(BrokerIdTaken):
+    with pytest.raises(ControllerIdTaken):
         register(third)
 
 

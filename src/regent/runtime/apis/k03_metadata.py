@@ -12,6 +12,7 @@ from regent.model.cluster_requests import (
     Metadata,
     MetadataAnswer,
 )
+from regent.model.known_cluster import KnownCluster
 from regent.runtime.cluster_views import (
     CLUSTER_OPERATIONS,
     TOPIC_OPERATIONS,
@@ -32,8 +33,13 @@ TURN_PARTITIONS: Final = 500
 async def answer(call: Call, desk: Desk) -> bytes:
     """The frame, made topic by topic."""
     request: Metadata = call.request
+    return await describe(call, await know_cluster(desk, request.topics), desk)
+
+
+async def describe(call: Call, known: KnownCluster, desk: Desk) -> bytes:
+    """The frame that tells a client of a cluster, whoever knows it."""
+    request: Metadata = call.request
     api_version = call.header.api_version
-    known = await know_cluster(desk, request.topics)
     nodes = addresses(known, desk.advertised)
     cluster = MetadataAnswer(
         tuple(nodes.values()),

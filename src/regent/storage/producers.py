@@ -1,0 +1,116 @@
+"""Which batches of idempotent producers a log has: so that a retry is stored only once.
+
+The rules are those of Kafka's `ProducerAppendInfo`. A batch that repeats one of the last five of
+its producer is known and gets its old offset. Any other must carry on where the last one ended. A
+producer that is not known may begin anywhere: its earlier records may be gone (KIP-360), so Kafka
+3.9 never answers UNKNOWN_PRODUCER_ID either.
+"""
+
+from collections import deque
+from typing import Final
+
+from msgspec import Struct
+
+from regent.model.error_codes import ErrorCode
+from regent.storage.record_batch import NO_PRODUCER_ID, BatchHeader, RecordsRefused
+
+#: A producer may have so many batches under way, and any of them may be repeated.
+KEPT_BATCHES: Final = 5
+_SEQUENCE_COUNT: Final = 2**31
+
+
+class StoredBatch(Struct, frozen=True, gc=False):
+    """Where a batch of a producer stands in the log."""
+
+    base_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+
+
+class ProducerState(Struct):
+    """The last batches of one producer in its present epoch, oldest first."""
+
+    producer_epoch: int
+    last_timestamp: int
+    batches: deque[StoredBatch]
+
+
+class Producers:
+    """The producers of one log."""
+
+    def __init__(self) -> None:
+        self._states: dict[int, ProducerState] = {}
+
+    @property
+    def states(self) -> dict[int, ProducerState]:
+        """Every producer by its id, for reading."""
+        return self._states
+
+    def known(self, header: BatchHeader) -> StoredBatch | None:
+        """The batch that this one repeats, if it does."""
+        state = self._states.get(header.producer_id)
+        if state is None or state.producer_epoch != header.producer_epoch:
+            return None
+        for batch in state.batches:
+            if batch.base_sequence == header.base_sequence:
+                return batch if batch.last_sequence == header.last_sequence else None
+        return None
+
+    def refusal(self, header: BatchHeader) -> RecordsRefused | None:
+        """Why a batch that is not known cannot come next, or None."""
+        state = self._states.get(header.producer_id)
+        if state is None:
+            return None
+        who = f"producer {header.producer_id} sent"
+        if header.producer_epoch < state.producer_epoch:
+            return RecordsRefused(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"{who} epoch {header.producer_epoch} after {state.producer_epoch}",
+            )
+        if header.producer_epoch > state.producer_epoch:
+            expected_sequence = 0
+        else:
+            expected_sequence = (state.batches[-1].last_sequence + 1) % _SEQUENCE_COUNT
+        if header.base_sequence == expected_sequence:
+            return None
+        return RecordsRefused(
+            ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+            f"{who} sequence number {header.base_sequence}, and {expected_sequence} is next",
+        )
+
+    def note(self, header: BatchHeader, base_offset: int) -> None:
+        """Remember a batch that is in the log, whatever its sequence number."""
+        if header.producer_id == NO_PRODUCER_ID or header.is_control:
+            return
+        state = self._states.get(header.producer_id)
+        if state is None or state.producer_epoch != header.producer_epoch:
+            state = ProducerState(header.producer_epoch, 0, deque(maxlen=KEPT_BATCHES))
+            self._states[header.producer_id] = state
+        state.last_timestamp = header.max_timestamp
+        state.batches.append(
+            StoredBatch(
+                header.base_sequence,
+                header.last_sequence,
+                base_offset,
+                base_offset + header.last_offset_delta,
+            )
+        )
+
+    def restore(self, producer_id: int, state: ProducerState) -> None:
+        """Take over what a snapshot says of one producer."""
+        self._states[producer_id] = state
+
+    def clear(self) -> None:
+        """Forget all, as before the log is read anew."""
+        self._states.clear()
+
+    def expire(self, oldest_timestamp: int) -> None:
+        """Forget producers whose last batch is older than that."""
+        silent = [
+            producer_id
+            for producer_id, state in self._states.items()
+            if state.last_timestamp < oldest_timestamp
+        ]
+        for producer_id in silent:
+            del self._states[producer_id]

@@ -1,0 +1,111 @@
+"""Nodes that are stopped, started again, and started where they must not be."""
+
+from pathlib import Path
+
+from tests.node.nodes import Nodes
+from tests.node.test_nodes_and_their_clients import (
+    CLIENT_WARNINGS,
+    described,
+    leader_of,
+    make_topic,
+    read_all,
+)
+from tests.runtime.listener.clients import confluent_admin, kafka_python, kafka_python_errors
+from tests.support.waiting import eventually
+
+pytestmark = CLIENT_WARNINGS
+
+
+def produce(nodes: Nodes, *values: bytes) -> None:
+    producer = kafka_python.KafkaProducer(
+        bootstrap_servers=nodes.bootstrap, acks="all", retry_backoff_ms=50
+    )
+    for value in values:
+        producer.send("orders", value, partition=0).get(timeout=30)
+    producer.close()
+
+
+def test_a_stopped_node_hands_its_leaderships_over_and_comes_back_into_the_isr(
+    three: Nodes,
+) -> None:
+    make_topic(three)
+    produce(three, b"a")
+    leader = leader_of(three)
+
+    assert three.stop(leader) == 0
+    assert "all leaderships are handed over" in three.log(leader).read_text()
+    assert (three.data(leader) / ".kafka_cleanshutdown").exists()
+    produce(three, b"b")
+    three.start(leader)
+    eventually(lambda: len(described(three)[0]["isr_nodes"]) == 3, "its return to the ISR")
+
+    assert read_all(three, 2) == [b"a", b"b"]
+
+
+def test_what_all_have_survives_that_all_are_killed(three: Nodes) -> None:
+    make_topic(three)
+    produce(three, b"a", b"b")
+    for node_id in (1, 2, 3):
+        three.kill(node_id)
+
+    three.start(1, 2, 3)
+    leader_of(three)
+    produce(three, b"c")
+
+    assert read_all(three, 3) == [b"a", b"b", b"c"]
+
+
+def test_nobody_starts_on_another_ones_data(nodes: Nodes) -> None:
+    nodes.start(1)
+
+    said = nodes.refused(2, "--data", str(nodes.data(1)))
+
+    assert "is in use by another process" in said
+    nodes.stop(1)
+    assert "says broker.id=1" in nodes.refused(2, "--data", str(nodes.data(1)))
+
+
+def test_nobody_takes_the_id_of_another(nodes: Nodes, tmp_path: Path) -> None:
+    nodes.start(1)
+    elsewhere = str(tmp_path / "elsewhere")
+
+    said = nodes.refused(
+        1,
+        *("--data", elsewhere, "--journal", f"{elsewhere}-journal", "--listen", "127.0.0.1:0"),
+        *("--session-timeout-ms", "500"),
+    )
+
+    assert "another process is broker 1 in this cluster" in said
+
+
+def test_a_topics_own_settings_hold_at_once_and_when_they_change(nodes: Nodes) -> None:
+    """One replica is enough until the topic says that it wants two."""
+    nodes.start(1)
+    admin = confluent_admin.AdminClient({"bootstrap.servers": nodes.bootstrap})
+    new = confluent_admin.NewTopic("orders", 1, 1, config={"min.insync.replicas": "1"})
+    for future in admin.create_topics([new]).values():
+        future.result(timeout=30)
+    produce(nodes, b"a")
+    wanted = confluent_admin.ConfigEntry(
+        "min.insync.replicas",
+        "2",
+        incremental_operation=confluent_admin.AlterConfigOpType.SET,
+    )
+    topic = confluent_admin.ConfigResource(
+        confluent_admin.ResourceType.TOPIC, "orders", incremental_configs=[wanted]
+    )
+    for future in admin.incremental_alter_configs([topic]).values():
+        future.result(timeout=30)
+    producer = kafka_python.KafkaProducer(
+        bootstrap_servers=nodes.bootstrap, acks="all", retries=0, enable_idempotence=False
+    )
+
+    def look() -> bool:
+        try:
+            producer.send("orders", b"b", partition=0).get(timeout=30)
+        except kafka_python_errors.NotEnoughReplicasError:
+            return True
+        return False
+
+    eventually(look, "a refusal")
+    producer.close()
