@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tests.mutants import museum_a, museum_b, museum_c
+from tests.mutants import museum_a, museum_b, museum_c, runtime
 from tests.mutants.mutant import Mutant
 
 ELECTION: Final = "regent.core.election"
@@ -303,4 +303,5 @@ MUTANTS: Final = (
     *museum_a.MUTANTS,
     *museum_b.MUTANTS,
     *museum_c.MUTANTS,
+    *runtime.MUTANTS,
 )

@@ -148,7 +148,7 @@ def test_the_tool_brings_the_preferred_leader_back(leading: Leading, capsys: Cap
     write_topic(leading.controllers.session, "orders", {0: (2, 3)})
     eventually(lambda: status(leading, capsys)["partition_count"] == 1, "the topic")
     leading.brokers.kill(2)
-    eventually(lambda: status(leading, capsys)["under_replicated"], "its death")
+    eventually(lambda: status(leading, capsys)["under_replicated"] != [], "its death")
     leading.brokers.start(2)
     eventually(lambda: not status(leading, capsys)["under_replicated"], "its return")
     assert status(leading, capsys)["not_preferred"] == ["orders-0"]
@@ -195,7 +195,8 @@ def test_a_new_broker_gets_its_share_by_plan(
 ) -> None:
     """From the live cluster to a snapshot, a plan, and back to the cluster."""
     kept, plans = str(tmp_path / "cluster.json"), str(tmp_path / "plans")
-    eventually(lambda: status(forties, capsys)["under_replicated"] == [], "the topic")
+    eventually(lambda: status(forties, capsys)["partition_count"] == 3, "the topic")
+    eventually(lambda: status(forties, capsys)["under_replicated"] == [], "its leaders")
     assert main(["snapshot", "--zookeeper", forties.connect, "--output", kept]) == 0
     subprocess.run(  # noqa: S603 - our own command; in a process of its own, as Spark is
         [

@@ -32,7 +32,7 @@ from regent.zookeeper.registration import register_broker
 from regent.zookeeper.store import Create, Done, SetData
 from tests.runtime.listener.served_node import read_message, to_request
 from tests.support.builders import ids
-from tests.support.controllers import ControllerProcess, log_lines
+from tests.support.controllers import ControllerProcess, log_lines, wait_for_log
 from tests.support.leading import Leading
 from tests.support.topics import write_topic
 from tests.support.waiting import eventually
@@ -105,9 +105,7 @@ def test_strangers_lose_their_connection_and_nobody_else_anything(leading: Leadi
     with socket.create_connection(leading.address, timeout=WAIT_S) as half:
         half.sendall(frame(ApiKey.METADATA)[:7])
         answered = ask_for_metadata(leading)
-    eventually(
-        lambda: log_lines(leading.process, "it ended within a frame"), "the line of half a frame"
-    )
+    wait_for_log(leading.process, "it ended within a frame")
 
     assert {node.node_id for node in answered.nodes} == {1, 2, 3, 100}
     assert ask_for_metadata(leading).controller_id == 100
@@ -207,7 +205,7 @@ def mute_broker(leading: Leading, broker_id: int) -> Iterator[None]:
 def test_a_broker_that_never_answers_delays_nobody(leading: Leading) -> None:
     """Others are told and elected as ever, and the node ends in time when it is told to."""
     with mute_broker(leading, 4):
-        eventually(lambda: log_lines(leading.process, "broker 4 is up"), "its registration")
+        wait_for_log(leading.process, "broker 4 is up")
         write_topic(leading.controllers.session, "orders", {0: (4, 1), 1: (1, 2), 2: (2, 4)})
         wait_until_led(leading, "orders", 3)
 
@@ -243,16 +241,12 @@ def test_a_full_disk_stops_no_decision(leading: Leading) -> None:
     create = partial_main("topics", "create", "--bootstrap", leading.bootstrap)
     with full_disk(leading):
         assert create("many", "--partitions", "1000", "--replication-factor", "3") == 0
-        eventually(
-            lambda: log_lines(leading.process, "the journal in", "cannot be written"), "the line"
-        )
+        wait_for_log(leading.process, "the journal in", "cannot be written")
         leading.brokers.kill(1)
         wait_until_led(leading, "many", 1000, without=1)
     assert create("few", "--replication-factor", "1") == 0
 
-    eventually(
-        lambda: log_lines(leading.process, "is written again; 0 records were dropped"), "the rest"
-    )
+    wait_for_log(leading.process, "is written again; 0 records were dropped")
     numbers = [record.seq for record in leading.process.records()]
     assert all(after == before + 1 for before, after in pairwise(numbers))
     assert len(log_lines(leading.process, "cannot be written")) == 1

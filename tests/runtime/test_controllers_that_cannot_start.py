@@ -19,7 +19,12 @@ from regent.runtime.driver import BACKOFF_S
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
 from tests.support.acls import closed
-from tests.support.controllers import ControllerProcess, Controllers, log_lines
+from tests.support.controllers import (
+    ControllerProcess,
+    Controllers,
+    log_lines,
+    wait_for_log,
+)
 from tests.support.leading import Leading, address_of
 from tests.support.waiting import eventually
 
@@ -40,14 +45,6 @@ def settings(folder: Path, content: str) -> str:
     file = folder / "controller.properties"
     file.write_text(content)
     return str(file)
-
-
-def wait_for_lines(process: ControllerProcess, count: int, *words: str) -> list[str]:
-    def look() -> list[str] | None:
-        found = log_lines(process, *words)
-        return found if len(found) >= count else None
-
-    return eventually(look, f"{count} lines with {words} of {process.node_id}")
 
 
 def said_at(line: str) -> datetime:
@@ -71,7 +68,9 @@ def test_a_zookeeper_that_is_not_there_is_looked_for_again_and_again(
     config = settings(tmp_path, "zookeeper.connection.timeout.ms=50\n")
     process = ControllerProcess(101, nobody, tmp_path, "--config", config)
     try:
-        lines = wait_for_lines(process, 4, f"no session with ZooKeeper at {nobody}", "trying again")
+        lines = wait_for_log(
+            process, f"no session with ZooKeeper at {nobody}", "trying again", count=4
+        )
         process.signal(signal.SIGTERM)
 
         assert process.process.wait(WAIT_S) == 0
@@ -87,7 +86,7 @@ def test_who_looks_for_zookeeper_ends_when_told_to(tmp_path: Path, nobody: str) 
     config = settings(tmp_path, f"zookeeper.connection.timeout.ms={NEVER_MS}\n")
     process = ControllerProcess(101, nobody, tmp_path, "--config", config)
     try:
-        wait_for_lines(process, 1, "looking for", nobody)
+        wait_for_log(process, "looking for", nobody, count=1)
         process.signal(signal.SIGTERM)
 
         assert process.process.wait(WAIT_S) == 0
@@ -102,7 +101,7 @@ def test_a_name_that_nobody_knows_can_be_waited_for_and_left(tmp_path: Path) -> 
     config = settings(tmp_path, "zookeeper.connection.timeout.ms=50\n")
     process = ControllerProcess(101, "no-such-host.invalid:2181", tmp_path, "--config", config)
     try:
-        wait_for_lines(process, 1, "no session with ZooKeeper at no-such-host.invalid:2181")
+        wait_for_log(process, "no session with ZooKeeper at no-such-host.invalid:2181", count=1)
         process.signal(signal.SIGTERM)
         process.signal(signal.SIGTERM)
 
@@ -119,7 +118,9 @@ def test_wrong_credentials_are_said_and_may_become_right(
     monkeypatch.setenv("REGENT_ZOOKEEPER_DIGEST", "me:wrong")
     with closed(controllers.zookeeper, "/", "me:secret"):
         process = controllers.start(101)
-        lines = wait_for_lines(process, 3, "refuses access", "other credentials", "trying again")
+        lines = wait_for_log(
+            process, "refuses access", "other credentials", "trying again", count=3
+        )
         check_back_off(lines)
         assert process.process.poll() is None
 
@@ -139,7 +140,9 @@ def test_a_refused_znode_costs_the_role_and_not_the_process(
     with closed(controllers.zookeeper, path, "me:secret"):
         refused = [controllers.start(node_id) for node_id in (102, 103)]
         for process in refused:
-            lines = wait_for_lines(process, 4, "giving the role up", f"refuses access to {path}")
+            lines = wait_for_log(
+                process, "giving the role up", f"refuses access to {path}", count=4
+            )
             check_back_off(lines)
             assert log_lines(process, "Traceback") == []
             # What it says of one failure: that it was elected, failed, resigned, and why.
@@ -248,7 +251,7 @@ def test_the_id_of_another_controller_is_waited_for(leading: Leading, tmp_path: 
     folder.mkdir()
     second = ControllerProcess(100, leading.connect, folder)
     try:
-        lines = wait_for_lines(second, 3, "a controller with id 100 is there already")
+        lines = wait_for_log(second, "a controller with id 100 is there already", count=3)
         check_back_off(lines)
         assert f"at {leading.bootstrap}, in ZooKeeper session 0x" in lines[0]
         holder = leading.controllers.elected()

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from regent.zookeeper.options import ZooKeeperOptions
-from tests.support.controllers import Controllers, log_lines
+from tests.support.controllers import Controllers, log_lines, wait_for_log
 from tests.support.tcp_proxy import TcpProxy
-from tests.support.waiting import eventually
 
 #: Far less than the session's timeout, for which nobody may wait.
 WAIT_S = 40
@@ -31,7 +30,7 @@ def test_a_node_ends_although_zookeeper_is_gone(
         controllers.elected()
         if way_out == "cut":
             way.part()
-            eventually(lambda: log_lines(process, "ZooKeeper: suspended"), "word of the cut")
+            wait_for_log(process, "ZooKeeper: suspended")
         else:
             way.hold_replies()
 

@@ -18,7 +18,9 @@ def test_what_concerns_a_controller_is_taken_and_the_rest_is_named(tmp_path: Pat
         "leader.imbalance.check.interval.seconds=60\n"
         "inter.broker.protocol.version=2.8-IV1\n"
         "zookeeper.session.timeout.ms=6000\n"
+        "zookeeper.connection.timeout.ms=500\n"
         "inter.broker.listener.name=INSIDE\n"
+        "control.plane.listener.name=CONTROL\n"
     )
 
     found = read_properties(file)
@@ -26,7 +28,8 @@ def test_what_concerns_a_controller_is_taken_and_the_rest_is_named(tmp_path: Pat
     assert found.controller.unclean_election_default is True
     assert found.controller.balance_interval_ms == 60_000
     assert found.controller.protocol == ProtocolVersion.from_text("2.8-IV1")
-    assert (found.session_timeout_ms, found.listener) == (6000, "INSIDE")
+    assert (found.session_timeout_ms, found.connect_timeout_ms) == (6000, 500)
+    assert (found.listener, found.control_listener) == ("INSIDE", "CONTROL")
     assert found.unused == ("broker.id",)
 
 

@@ -13,7 +13,7 @@ from regent.zookeeper.embedded import EmbeddedZooKeeper
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.session_ending import end_session
 from tests.runtime.listener.served_node import read_message, to_request
-from tests.support.controllers import Controllers, log_lines
+from tests.support.controllers import Controllers, log_lines, wait_for_log
 from tests.support.leading import address_of
 from tests.support.obedient_broker import ObedientBrokers
 from tests.support.real_zookeeper import SETTINGS
@@ -89,7 +89,7 @@ def test_a_login_that_is_refused_for_a_while_is_tried_again(
             refusing = replace(SETTINGS, properties=NO_DIGEST)
             with EmbeddedZooKeeper(znodes, port=port, settings=refusing):
                 refused = "refuses the credentials that it was given; trying again"
-                eventually(lambda: log_lines(process, refused), "the refusal")
+                wait_for_log(process, refused)
             server = EmbeddedZooKeeper(znodes, port=port, settings=SETTINGS)
             server.start()
 

@@ -79,6 +79,16 @@ def log_lines(process: ControllerProcess, *words: str) -> list[str]:
     return [line for line in lines if all(word in line for word in words)]
 
 
+def wait_for_log(process: ControllerProcess, *words: str, count: int = 1) -> list[str]:
+    """Wait until so many lines have all of these in them."""
+
+    def look() -> list[str] | None:
+        found = log_lines(process, *words)
+        return found if len(found) >= count else None
+
+    return eventually(look, f"{count} lines with {words} of {process.node_id}")
+
+
 class Controllers:
     """Several of them on one ZooKeeper, and a session that only looks."""
 

@@ -27,7 +27,7 @@ def test_clusters_are_fixtures(tmp_path: Path) -> None:
 
     ran = subprocess.run(  # noqa: S603 - our own command
         [
-            *(sys.executable, "-m", "pytest", "-p", "regent.testing.pytest_plugin"),
+            *(sys.executable, "-m", "pytest"),
             *("--strict-markers", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)),
         ],
         capture_output=True,

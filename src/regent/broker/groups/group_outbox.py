@@ -28,7 +28,7 @@ GROUP_TIMER: Final = "group "
 
 
 class GroupOutbox:
-    """Shared by all parts of one coordinator."""
+    """One for all parts of a coordinator."""
 
     def __init__(self) -> None:
         self.effects: list[GroupEffect] = []

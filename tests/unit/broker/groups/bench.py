@@ -90,7 +90,8 @@ class Bench:
                 assert request_id not in self.answers, "answered twice"
                 assert request_id <= self.requests, "nobody asked"
                 self.answers[request_id] = answer
-            case AppendGroupRecords() if self.holds:
+            # In a log nothing overtakes what was appended before.
+            case AppendGroupRecords() if self.holds or self.held:
                 self.held.append(effect)
             case AppendGroupRecords():
                 self.outcome(effect, self.error)
@@ -108,9 +109,11 @@ class Bench:
 
     def release(self, error: ErrorCode = ErrorCode.NONE) -> None:
         """Tell the outcome of all that is held."""
-        held, self.held = self.held, []
-        for append in held:
-            self.outcome(append, error)
+        for _ in range(len(self.held)):
+            self.outcome(self.held.pop(0), error)
+            self.carry_out()
+        while self.held and not self.holds:
+            self.outcome(self.held.pop(0), self.error)
             self.carry_out()
 
     def run_for(self, duration_ms: int) -> None:

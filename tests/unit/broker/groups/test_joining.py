@@ -74,6 +74,7 @@ def test_an_id_that_nobody_gave_out_is_refused() -> None:
     """With a group and without one."""
     bench = Bench().load()
     assert bench.joined(bench.join("ghost")).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert bench.coordinator.partitions.groups() == ()
     bench.stable(1)
 
     assert bench.joined(bench.join("ghost")).error is ErrorCode.UNKNOWN_MEMBER_ID
