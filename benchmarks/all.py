@@ -31,6 +31,8 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "live_events": ("--partitions", "1200", "--topics", "5"),
     "detection": ("--repetitions", "1"),
 }
+#: These take minutes however small they are, so a quick look leaves them out.
+SPARK_MODULES: Final = ("plan", "blast_radius", "pipeline", "watch")
 
 
 def run_module(name: str, arguments: Sequence[str] = ()) -> dict[str, Any]:
@@ -52,7 +54,8 @@ def run_all(*, quick: bool) -> dict[str, Any]:
         "benchmarks": {
             name: run_module(name, arguments if quick else ())
             for name, arguments in MODULES.items()
-        },
+        }
+        | {name: run_module(name) for name in SPARK_MODULES if not quick},
     }
 
 

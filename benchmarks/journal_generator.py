@@ -195,6 +195,7 @@ class JournalPen:
         self.sequence = 0
         self.written = 0
         self.now_ms = reign.start_ms
+        self.controller_epoch = ControllerEpoch(reign.epoch)
 
     def __enter__(self) -> Self:
         return self
@@ -226,7 +227,7 @@ class JournalPen:
                 self.sequence,
                 self.now_ms,
                 BrokerId(self._reign.controller_id),
-                ControllerEpoch(self._reign.epoch),
+                self.controller_epoch,
                 self._cause,
                 fact,
             )

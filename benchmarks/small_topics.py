@@ -25,6 +25,7 @@ class Pen(Protocol):
     """Whatever writes facts down."""
 
     now_ms: int
+    controller_epoch: ControllerEpoch
 
     def because(self, event: str, after_ms: int = 20) -> None:
         """Another event is handled, some time later."""
@@ -136,7 +137,7 @@ class SmallTopic:
                 BrokerId(leader),
                 LeaderEpoch(0),
                 ids(*isr),
-                ControllerEpoch(1),
+                self.pen.controller_epoch,
                 self._next_version(None),
             )
         )

@@ -8,6 +8,7 @@ from regent.model.ids import BrokerEpoch, BrokerId
 from regent.model.states import PartitionState
 from regent.pipeline import schemas
 from regent.pipeline.balance import balance
+from regent.pipeline.broker_lives import broker_lives
 from regent.pipeline.settings import Settings
 from tests.pipeline.intervals import columns_of, history, interval, timelines_of
 from tests.pipeline.rows import record, transitions_of
@@ -43,7 +44,7 @@ def test_counts_are_those_of_each_point_in_time(spark: SparkSession) -> None:
         interval("v", 40, None, ONLINE, leader=1, replicas=[1, 2], start_epoch=2),
     )
 
-    table = balance(timelines, transitions, Settings(balance_points=4))
+    table = balance(timelines, broker_lives(transitions), transitions, Settings(balance_points=4))
 
     rows = table.orderBy("at_ms", "broker_id").collect()
     assert [
@@ -73,7 +74,8 @@ def test_counts_are_those_of_each_point_in_time(spark: SparkSession) -> None:
 def test_a_history_of_one_instant_has_one_point(spark: SparkSession) -> None:
     timelines = timelines_of(spark, interval("t", 7, None, OFFLINE, replicas=[1, 2]))
 
-    table = balance(timelines, history(spark, from_ms=7, until_ms=7))
+    transitions = history(spark, from_ms=7, until_ms=7)
+    table = balance(timelines, broker_lives(transitions), transitions)
 
     rows = table.orderBy("broker_id").collect()
     assert [(row.at_ms, row.broker_id, row.leaders, row.leader_share) for row in rows] == [

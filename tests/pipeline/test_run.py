@@ -12,7 +12,8 @@ from regent.errors import BadInput
 from regent.journal.record import encode
 from regent.model import facts
 from regent.model.ids import BrokerEpoch, BrokerId
-from regent.pipeline import schemas
+from regent.pipeline import ingest, schemas
+from regent.pipeline import run as batch
 from regent.pipeline.inputs import SourceKind, find_inputs
 from regent.pipeline.output import MANIFEST, Manifest, OutputFolder
 from regent.pipeline.run import Job, is_done, run
@@ -148,6 +149,22 @@ def test_a_journal_of_a_later_regent_is_refused_and_nothing_is_written(
 
     with pytest.raises(BadInput, match="holds no tables"):
         OutputFolder(tmp_path / "out").finished()
+
+
+def test_much_input_gives_what_little_input_gives(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Little of it is counted here, kept in memory, and worked on in one piece; much is not."""
+    for number in range(1, 4):
+        segment(tmp_path / "c", number, *lines(*range(10 * number, 10 * number + 5)))
+    little = carry_out(spark, job(tmp_path / "little", tmp_path / "c"))
+    for module in (ingest, batch):
+        monkeypatch.setattr(module, "LIGHT_BYTES", 0)
+
+    much = carry_out(spark, job(tmp_path / "much", tmp_path / "c"))
+
+    assert much == little
+    assert content(tmp_path / "much") == content(tmp_path / "little")
 
 
 # --- the folder, without Spark ----------------------------------------------------------------

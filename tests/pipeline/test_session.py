@@ -1,4 +1,4 @@
-"""Where a session runs, and what is said when nobody is there (Q9). None of this starts Spark."""
+"""Where a session runs, what is said when nobody is there, and what Java is asked (Q9)."""
 
 import os
 import socket
@@ -76,3 +76,12 @@ def test_what_is_shipped_stays_for_executors_that_start_late() -> None:
     (archive,) = session.archives
     names = set(ZipFile(archive).namelist())
     assert {"regent/__init__.py", "regent/pipeline/sources/journal_lines.py"} <= names
+
+
+def test_java_is_asked_once_what_a_name_means(spark: SparkSession) -> None:
+    """Each question is a message to Java and back, and there are tens of thousands in a run."""
+    java = spark._jvm
+    assert java is not None
+
+    assert java.functions is java.functions
+    assert java.functions.col is java.functions.col

@@ -11,7 +11,6 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from regent.pipeline.broker_lives import broker_lives
 from regent.pipeline.conditions import is_led
 from regent.pipeline.observed import observed_span
 from regent.pipeline.schemas import BROKERS
@@ -23,7 +22,10 @@ COUNTS: Final = ("leaders", "replicas", "preferred", "lives")
 
 
 def balance(
-    timelines: DataFrame, transitions: DataFrame, settings: Settings = DEFAULTS
+    timelines: DataFrame,
+    broker_lives: DataFrame,
+    transitions: DataFrame,
+    settings: Settings = DEFAULTS,
 ) -> DataFrame:
     """What each broker led and held at evenly spaced times.
 
@@ -31,7 +33,7 @@ def balance(
     """
     span = observed_span(transitions)
     placed = per_placement(timelines, span, settings.balance_points)
-    lived = per_life(broker_lives(transitions), span, settings.balance_points)
+    lived = per_life(broker_lives, span, settings.balance_points)
     changes = changes_of(placed.unionByName(lived))
     here = F.col("leaders") + F.col("replicas") + F.col("lives") > 0
     counts = with_counts(changes, points_of(span, settings.balance_points)).filter(here)

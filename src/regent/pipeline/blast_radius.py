@@ -167,15 +167,37 @@ def with_losses_of_each(pairs: DataFrame) -> DataFrame:
 
 
 def per_rack(partitions: DataFrame, brokers: DataFrame) -> DataFrame:
-    """What each partition would lose with each rack that has a member of it."""
+    """What each partition would lose with each rack that has a member of it.
+
+    As with pairs: what each member alone would cost, and the difference where a rack has several.
+    """
     racks = brokers.filter(F.col("rack").isNotNull()).select("cluster", "broker_id", "rack")
-    return (
-        partitions.withColumn("broker_id", F.explode("members"))
+    members = (
+        partitions.withColumn("number", F.monotonically_increasing_id())
+        .withColumn("broker_id", F.explode("members"))
         .join(F.broadcast(racks), on=["cluster", "broker_id"], how="inner")
-        .groupBy("cluster", "topic", "partition", "rack", "in_sync", "min_isr")
-        .agg(F.count("*").alias("gone"))
-        .select("cluster", "rack", *_losses(F.col("gone")))
     )
+    alone = members.select("cluster", "rack", *_losses(F.lit(1)))
+    return alone.unionByName(neighbours(members, racks))
+
+
+def neighbours(members: DataFrame, racks: DataFrame) -> DataFrame:
+    """By how much losing all members in a rack differs from losing each of them, where several are.
+
+    They are found as pairs: of n members there are n (n - 1) / 2 pairs.
+    """
+    pairs = (
+        members.withColumnRenamed("broker_id", "first")
+        .withColumn("broker_id", F.explode("members"))
+        .filter(F.col("first") < F.col("broker_id"))
+        .join(F.broadcast(racks), on=["cluster", "broker_id", "rack"], how="left_semi")
+        .groupBy("cluster", "number", "rack", "in_sync", "min_isr")
+        .agg(F.count("*").alias("pairs"))
+        .withColumn("gone", ((F.sqrt(F.col("pairs") * 8 + 1) + 1) / 2).cast("int"))
+    )
+    both = zip(FIGURES, _losses(F.col("gone")), _losses(F.lit(1)), strict=True)
+    differences = ((all_of - F.col("gone") * one).alias(name) for name, all_of, one in both)
+    return pairs.select("cluster", "rack", *differences)
 
 
 def all_racks(brokers: DataFrame) -> DataFrame:

@@ -5,6 +5,7 @@ What came of one file lies in a folder of its own, so that the next run can take
 
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import md5
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -13,11 +14,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from regent.errors import BadInput
-from regent.pipeline import schemas
 from regent.pipeline.inputs import InputFile, SourceKind
 from regent.pipeline.output import OutputFolder
+from regent.pipeline.session import LIGHT_BYTES
 from regent.pipeline.sources import journal, snapshots, state_change_log
-from regent.pipeline.sources.journal_lines import LINES, count_lines, read_carefully
+from regent.pipeline.sources.journal_lines import (
+    LINES,
+    count_lines,
+    lines_in,
+    read_carefully,
+)
 from regent.pipeline.sources.log_source import LOG_LINES
 
 #: Transitions as each file by itself tells them.
@@ -93,27 +99,34 @@ def with_input(table: DataFrame) -> DataFrame:
 def _read_journals(
     spark: SparkSession, folder: OutputFolder, paths: Sequence[str], options: ReadingOptions
 ) -> Mapping[str, LineCount]:
-    lines = {row["file"]: row["lines"] for row in count_lines(spark, paths).collect()}
+    lines = _lines_of(spark, paths)
     records = journal.read_journal(spark, *paths, cluster=options.cluster)
     folder.add(PARSED, with_input(records), partition_by=INPUT)
-    staged = folder.read_staged(spark, PARSED, schemas.TRANSITIONS)
-    parsed = _per_file(staged.filter(F.col("source") == "journal"))
-    bad = [path for path in paths if lines[path] != parsed.get(path, 0)]
-    quarantined: Mapping[str, int] = {}
+    bad = [path for path in paths if lines[path] != folder.staged_rows(PARSED, folder_of(path))]
     if bad:
         folder.drop(PARSED, [folder_of(path) for path in bad])
-        again, quarantined = _read_again(spark, folder, bad, options)
-        parsed = {**parsed, **dict.fromkeys(bad, 0), **again}
+        _read_again(spark, folder, bad, options)
     return {
-        path: LineCount(lines[path], parsed.get(path, 0), quarantined.get(path, 0))
+        path: LineCount(
+            lines[path],
+            folder.staged_rows(PARSED, folder_of(path)),
+            folder.staged_rows(QUARANTINE, folder_of(path)),
+        )
         for path in paths
     }
 
 
+def _lines_of(spark: SparkSession, paths: Sequence[str]) -> Mapping[str, int]:
+    """How many lines each file has. Small ones are counted here before a worker would be there."""
+    if sum(Path(path).stat().st_size for path in paths) < LIGHT_BYTES:
+        return {path: lines_in(path) for path in paths}
+    return {row["file"]: row["lines"] for row in count_lines(spark, paths).collect()}
+
+
 def _read_again(
     spark: SparkSession, folder: OutputFolder, paths: Sequence[str], options: ReadingOptions
-) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """Records and bad lines of files that have some of both, by file."""
+) -> None:
+    """Records and bad lines of files that have some of both."""
     folder.stage("careful", read_carefully(spark, paths))
     lines = folder.read_staged(spark, "careful", LINES)
     _refuse_newer(lines)
@@ -121,10 +134,6 @@ def _read_again(
     folder.add(PARSED, with_input(records), partition_by=INPUT)
     bad = journal.quarantine(lines, cluster=options.cluster)
     folder.add(QUARANTINE, with_input(bad), partition_by=INPUT)
-    return (
-        _per_file(lines.filter(F.col("reason").isNull())),
-        _per_file(lines.filter(F.col("reason").isNotNull())),
-    )
 
 
 def _refuse_newer(lines: DataFrame) -> None:
@@ -132,10 +141,6 @@ def _refuse_newer(lines: DataFrame) -> None:
     newer = lines.filter("is_newer").orderBy("file", "line").select("file", "line", "reason")
     for row in newer.head(1):
         raise BadInput(f"{row['file']}, line {row['line']}: {row['reason']}")
-
-
-def _per_file(table: DataFrame) -> dict[str, int]:
-    return {row["file"]: row["count"] for row in table.groupBy("file").count().collect()}
 
 
 # --- Kafka's logs -----------------------------------------------------------------------------
@@ -168,11 +173,8 @@ def _read_snapshots(
     folder.add(PARSED, with_input(shown), partition_by=INPUT)
     bad = snapshots.snapshots_quarantine(spark, *paths, cluster=options.cluster)
     folder.add(QUARANTINE, with_input(bad), partition_by=INPUT)
-    staged = folder.read_staged(spark, QUARANTINE, schemas.QUARANTINE)
-    quarantined = _per_file(staged.filter(F.col("file").isin(list(paths))))
-    return {
-        path: LineCount(1, 1 - quarantined.get(path, 0), quarantined.get(path, 0)) for path in paths
-    }
+    quarantined = {path: folder.staged_rows(QUARANTINE, folder_of(path)) for path in paths}
+    return {path: LineCount(1, 1 - quarantined[path], quarantined[path]) for path in paths}
 
 
 def _line_counts(paths: Sequence[str], counts: DataFrame) -> Mapping[str, LineCount]:

@@ -163,9 +163,9 @@ class OutputFolder:
         """A table that this run has written and not yet put in its place."""
         return read_parquet(spark, self._staged(name), schema)
 
-    def staged_rows(self, name: str) -> int:
-        """How many rows a staged table has; its files know that without being read."""
-        files = self._staged(name).rglob("*.parquet")
+    def staged_rows(self, name: str, part: str = "") -> int:
+        """How many rows a staged table has, or a part of it; files know that without being read."""
+        files = (self._staged(name) / part).rglob("*.parquet")
         return sum(parquet.read_metadata(file).num_rows for file in files)
 
     def _staged(self, name: str) -> Path:

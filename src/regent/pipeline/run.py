@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from regent.pipeline import schemas
 from regent.pipeline.clock_skew import clock_offsets, with_corrected_times
@@ -19,6 +19,7 @@ from regent.pipeline.duplicates import copies, once
 from regent.pipeline.ingest import PARSED, QUARANTINE, ReadingOptions, folder_of, ingest
 from regent.pipeline.inputs import InputFile, SourceKind
 from regent.pipeline.output import Counts, Manifest, OutputFolder
+from regent.pipeline.session import LIGHT_BYTES
 from regent.pipeline.settings import Settings
 from regent.pipeline.sources.state_change_log import complete_from_other_files
 from regent.pipeline.tables import TABLES, Table
@@ -39,6 +40,11 @@ class Job(Struct, frozen=True):
     folder: OutputFolder
     reading: ReadingOptions = ReadingOptions()
     limits: Settings = Settings()
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all of it is little enough for one task and for memory."""
+        return sum(file.bytes for file in self.inputs) < LIGHT_BYTES
 
     def options(self) -> dict[str, Any]:
         """All that the result depends on beside the input."""
@@ -78,11 +84,9 @@ def run(
     counted = sorted(
         [*kept.values(), *ingest(spark, folder, fresh, job.reading)], key=lambda file: file.path
     )
-    rows = {
-        **_make_transitions(spark, job, on_progress),
-        **_make_tables(spark, job, tables, on_progress),
-        QUARANTINE: folder.staged_rows(QUARANTINE),
-    }
+    transitions, rows = _make_transitions(spark, job, on_progress)
+    rows |= _make_tables(spark, job, transitions, tables, on_progress)
+    rows[QUARANTINE] = folder.staged_rows(QUARANTINE)
     counts = Counts(
         sum(file.lines for file in counted),
         sum(file.parsed for file in counted),
@@ -124,18 +128,20 @@ def _unchanged(job: Job, before: Manifest) -> Mapping[str, InputFile]:
     }
 
 
-def _make_transitions(spark: SparkSession, job: Job, on_progress: Progress) -> dict[str, int]:
+def _make_transitions(
+    spark: SparkSession, job: Job, on_progress: Progress
+) -> tuple[DataFrame, dict[str, int]]:
     """All that the files say together: nothing twice, and by one clock.
 
     Journals without copies, by far the most common, are taken as they were parsed.
     """
     folder = job.folder
-    parsed = folder.read_staged(spark, PARSED, schemas.TRANSITIONS)
+    parsed = _at_hand(folder.read_staged(spark, PARSED, schemas.TRANSITIONS), job)
     has_logs = any(file.kind is SourceKind.LOG for file in job.inputs)
     has_copies = bool(copies(parsed).head(1))
     if not has_logs and not has_copies:
         folder.stage_links(TRANSITIONS, of=PARSED)
-        return {TRANSITIONS: folder.staged_rows(TRANSITIONS)}
+        return parsed, {TRANSITIONS: folder.staged_rows(TRANSITIONS)}
     on_progress("bringing the files together")
     together = once(parsed) if has_copies else parsed
     made = {}
@@ -147,30 +153,43 @@ def _make_transitions(spark: SparkSession, job: Job, on_progress: Progress) -> d
         made[CLOCK_OFFSETS] = folder.staged_rows(CLOCK_OFFSETS)
         together = with_corrected_times(together, offsets)
     folder.stage(TRANSITIONS, together)
-    return {**made, TRANSITIONS: folder.staged_rows(TRANSITIONS)}
+    transitions = _at_hand(folder.read_staged(spark, TRANSITIONS, schemas.TRANSITIONS), job)
+    return transitions, {**made, TRANSITIONS: folder.staged_rows(TRANSITIONS)}
+
+
+def _at_hand(transitions: DataFrame, job: Job) -> DataFrame:
+    """All transitions, to be read again and again: few of them are kept in memory."""
+    return _in_one_piece(transitions).localCheckpoint() if job.is_small else transitions
 
 
 # --- the tables -------------------------------------------------------------------------------
 
 
 def _make_tables(
-    spark: SparkSession, job: Job, tables: Sequence[Table], on_progress: Progress
+    spark: SparkSession,
+    job: Job,
+    transitions: DataFrame,
+    tables: Sequence[Table],
+    on_progress: Progress,
 ) -> dict[str, int]:
     """Build every table from what it needs, two at a time.
 
     Planning a query is work for one core, carrying it out for all of them.
     """
     folder = job.folder
-    shapes = {TRANSITIONS: schemas.TRANSITIONS, **{table.name: table.schema for table in tables}}
+    shapes = {table.name: table.schema for table in tables}
     made: dict[str, Future[int]] = {}
 
+    def read(name: str) -> DataFrame:
+        if name == TRANSITIONS:
+            return transitions
+        made[name].result()
+        table = folder.read_staged(spark, name, shapes[name])
+        return _in_one_piece(table) if job.is_small else table
+
     def make(table: Table) -> int:
-        for need in table.needs:
-            if need in made:
-                made[need].result()
-        inputs = [folder.read_staged(spark, need, shapes[need]) for need in table.needs]
         extra = {"settings": job.limits} if table.has_limits else {}
-        built = table.build(*inputs, **extra).select(*table.schema.fieldNames())
+        built = table.build(*map(read, table.needs), **extra).select(*table.schema.fieldNames())
         folder.stage(table.name, built.sortWithinPartitions(*table.key))
         on_progress(table.name)
         return folder.staged_rows(table.name)
@@ -179,3 +198,8 @@ def _make_tables(
         for table in tables:
             made[table.name] = pool.submit(make, table)
         return {name: future.result() for name, future in made.items()}
+
+
+def _in_one_piece(table: DataFrame) -> DataFrame:
+    """A small table for one task alone, which then has nothing to exchange with others."""
+    return table.coalesce(1)

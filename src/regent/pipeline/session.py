@@ -25,6 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from regent.errors import BadInput
+from regent.pipeline import java_classes, java_names
 
 LOCAL: Final = "local[*]"
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -41,6 +42,10 @@ COMMON: Final = {
     "spark.sql.parquet.compression.codec": "zstd",
     # What follows from a filter with many clauses is not worth deriving: it can take for ever.
     "spark.sql.constraintPropagation.enabled": "false",
+    # Otherwise every column that Python names costs ten messages to Java, to say from which line.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # The first word in lower case would load all of Unicode.
+    "spark.sql.icu.caseMappings.enabled": "false",
 }
 
 
@@ -54,19 +59,31 @@ class Profile(StrEnum):
 # fmt: off
 PROFILES: Final = {
     Profile.LIGHT: {
-        "spark.driver.memory":           "1g",
-        "spark.sql.shuffle.partitions":  "1",
-        "spark.sql.adaptive.enabled":    "false",
-        "spark.sql.codegen.wholeStage":  "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.memory":                         "1g",
+        "spark.sql.shuffle.partitions":                "1",
+        "spark.sql.adaptive.enabled":                  "false",
+        "spark.sql.codegen.wholeStage":                "false",
+        "spark.sql.codegen.factoryMode":               "NO_CODEGEN",
+        "spark.sql.subexpressionElimination.enabled":  "false",
+        # Files are listed here, and not by a job of its own.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     },
     Profile.FULL: {
-        "spark.driver.memory":           "4g",
-        "spark.sql.shuffle.partitions":  "32",
+        "spark.driver.memory":                         "4g",
+        "spark.sql.shuffle.partitions":                "32",
+        # Java does not compile a longer method: in one piece it would be slower than in many.
+        "spark.sql.codegen.hugeMethodLimit":           "8000",
+        # Rows that go to several files need not be sorted by file first.
+        "spark.sql.maxConcurrentOutputFileWriters":    "64",
     },
 }
+#: No optimising compiler, and from the start as much memory as there will be.
+LIGHT_JAVA: Final = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    " -XX:+UseSerialGC -Xms1g -Xmn640m -XX:MetaspaceSize=300m"
+)
 JAVA_OPTIONS: Final = {
-    Profile.LIGHT: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    Profile.LIGHT: LIGHT_JAVA,
     Profile.FULL:  "",
 }
 # fmt: on
@@ -85,14 +102,19 @@ def open_session(
     if _is_on_this_machine(master):
         # The Python that runs this has all that the readers need; the one on the PATH may not.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    java_options = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} {JAVA_OPTIONS[profile]}"
+    java_options = (
+        f"-Dlog4j2.configurationFile={LOGGING.as_uri()}",
+        JAVA_OPTIONS[profile],
+        java_classes.options_for(profile),
+    )
     builder = (
         SparkSession.builder.appName(name)
         .master(master)
-        .config("spark.driver.extraJavaOptions", java_options)
+        .config("spark.driver.extraJavaOptions", " ".join(java_options))
     )
     for key, value in {**COMMON, **PROFILES[profile]}.items():
         builder = builder.config(key, value)
+    java_names.remember()
     # Told by the exception that follows it; pyspark would print it as JSON as well.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     with TemporaryFile() as said_by_java:

@@ -1,7 +1,7 @@
 """All tables that a run makes, as data: what each is made from, and what makes a row of it unique.
 
-They stand in an order in which each comes after what it needs. `docs/pipeline.md` tells which
-question each of them answers.
+They stand in the order in which they are made: each after what it needs, and early what others wait
+for. `docs/pipeline.md` tells which question each of them answers.
 """
 
 from collections.abc import Callable
@@ -50,21 +50,21 @@ STEP: Final = ("cluster", "topic", "partition", "start_epoch", "start_sequence")
 # fmt: off
 TABLES: Final = (
     Table("timelines",         schemas.TIMELINES,         timelines,         ("transitions",), STEP),
-    Table("replica_timelines", schemas.REPLICA_TIMELINES, replica_timelines, ("transitions",), (*STEP, "broker_id")),
-    Table("controller_reigns", schemas.CONTROLLER_REIGNS, controller_reigns, ("transitions",), ("cluster", "controller_epoch", "controller_id")),
     Table("broker_lives",      schemas.BROKER_LIVES,      broker_lives,      ("transitions",), ("cluster", "broker_id", "broker_epoch", "up_ms", "down_ms")),
     Table("broker_flapping",   schemas.BROKER_FLAPPING,   broker_flapping,   ("broker_lives",), ("cluster", "broker_id", "start_ms"), has_limits=True),
     Table("reassignments",     schemas.REASSIGNMENTS,     reassignments,     ("transitions",), STEP, has_limits=True),
-    Table("deletions",         schemas.DELETIONS,         deletions,         ("transitions",), ("cluster", "topic", "start_epoch", "start_sequence"), has_limits=True),
-    Table("channel_lag",       schemas.CHANNEL_LAG,       channel_lag,       ("transitions",), ("cluster", "controller_epoch", "controller_id", "broker_id", "api")),
     Table("outages",           schemas.OUTAGES,           outages,           ("timelines", "transitions"), (*STEP, "kind"), has_limits=True),
-    Table("availability",      schemas.AVAILABILITY,      availability,      ("timelines", "transitions"), ("cluster", "scope", "topic", "partition", "broker_id"), has_limits=True),
+    Table("deletions",         schemas.DELETIONS,         deletions,         ("transitions",), ("cluster", "topic", "start_epoch", "start_sequence"), has_limits=True),
+    Table("violations",        schemas.VIOLATIONS,        violations,        ("transitions", "outages", "reassignments", "deletions", "broker_flapping"), ("cluster", "controller_epoch", "controller_id", "sequence", "rule", "topic", "partition", "broker_id"), has_limits=True),
+    Table("controller_reigns", schemas.CONTROLLER_REIGNS, controller_reigns, ("transitions",), ("cluster", "controller_epoch", "controller_id")),
     Table("elections",         schemas.ELECTIONS,         elections,         ("transitions", "timelines"), ("cluster", "topic", "partition", "controller_epoch", "sequence")),
     Table("election_latency",  schemas.ELECTION_LATENCY,  election_latency,  ("elections",), ("cluster", "strategy", "unclean")),
+    Table("replica_timelines", schemas.REPLICA_TIMELINES, replica_timelines, ("transitions",), (*STEP, "broker_id")),
+    Table("channel_lag",       schemas.CHANNEL_LAG,       channel_lag,       ("transitions",), ("cluster", "controller_epoch", "controller_id", "broker_id", "api")),
+    Table("availability",      schemas.AVAILABILITY,      availability,      ("timelines", "transitions"), ("cluster", "scope", "topic", "partition", "broker_id"), has_limits=True),
     Table("isr_churn",         schemas.ISR_CHURN,         isr_churn,         ("timelines", "transitions"), ("cluster", "broker_id", "topic", "partition")),
-    Table("balance",           schemas.BALANCE,           balance,           ("timelines", "transitions"), ("cluster", "at_ms", "broker_id"), has_limits=True),
+    Table("balance",           schemas.BALANCE,           balance,           ("timelines", "broker_lives", "transitions"), ("cluster", "at_ms", "broker_id"), has_limits=True),
     Table("blast_radius",      schemas.BLAST_RADIUS,      last_blast_radius, ("timelines", "broker_lives"), ("cluster", "scope", "a", "b"), has_limits=True),
-    Table("violations",        schemas.VIOLATIONS,        violations,        ("transitions", "outages", "reassignments", "deletions", "broker_flapping"), ("cluster", "controller_epoch", "controller_id", "sequence", "rule", "topic", "partition", "broker_id"), has_limits=True),
     Table("incidents",         schemas.INCIDENTS,         incidents,         ("transitions", "violations", "outages", "controller_reigns", "broker_lives", "elections"), ("cluster", "incident_id"), has_limits=True),
 )
 # fmt: on

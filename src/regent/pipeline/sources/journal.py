@@ -9,7 +9,7 @@ The cluster of a record is the name of the directory that its segment lies in, u
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from operator import or_
+from operator import and_
 from typing import Final
 
 import msgspec
@@ -113,30 +113,33 @@ def plain_path(uri: Column) -> Column:
 
 def is_good() -> Column:
     """Whether a parsed line is a record of a known version and kind, with all that it must have."""
-    kind = F.col("fact.kind")
     whole = F.col(CORRUPT).isNull() & F.col("v").between(1, SCHEMA_VERSION)
     envelope = (F.col(name).isNotNull() for name in schemas.JOURNAL_LINE.fieldNames())
-    missing = [
-        F.col(f"fact.{name}").isNull() & kind.isin(kinds)
-        for name, kinds in _kinds_requiring().items()
-    ]
-    strange = [
-        F.col(f"fact.{name}").isNotNull() & ~F.col(f"fact.{name}").isin(list(words))
+    ordinary = (
+        F.col(f"fact.{name}").isNull() | F.col(f"fact.{name}").isin(list(words))
         for name, words in WORDS.items()
-    ]
-    complete = ~F.coalesce(reduce(or_, [*missing, *strange]), F.lit(False))
-    known = kind.isin(list(KINDS))
-    return F.coalesce(reduce(lambda a, b: a & b, [whole, *envelope, known, complete]), F.lit(False))
+    )
+    return F.coalesce(reduce(and_, [whole, *envelope, *ordinary, _is_complete()]), F.lit(False))
 
 
-def _kinds_requiring() -> dict[str, list[str]]:
-    """For each field, the kinds of fact that cannot do without it."""
-    requiring: dict[str, list[str]] = {name: [] for name in FIELDS}
-    for kind, fact_class in KINDS.items():
-        for field in msgspec.structs.fields(fact_class):
-            if field.required:
-                requiring[field.name].append(kind)
-    return {name: kinds for name, kinds in requiring.items() if kinds}
+def _is_complete() -> Column:
+    """Whether all that a fact of its kind cannot do without is there; no if nobody knows the kind.
+
+    One look at the kind, and then only at what that one requires: every line goes through this.
+    """
+    return F.coalesce(
+        *(
+            F.when(F.col("fact.kind") == kind, _has_all_of(fact_class))
+            for kind, fact_class in KINDS.items()
+        ),
+        F.lit(False),
+    )
+
+
+def _has_all_of(fact_class: type[msgspec.Struct]) -> Column:
+    required = [field.name for field in msgspec.structs.fields(fact_class) if field.required]
+    there = (F.col(f"fact.{name}").isNotNull() for name in required)
+    return reduce(and_, there, F.lit(True))
 
 
 def transitions(lines: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -59,16 +60,21 @@ def _one_by_one(spark: SparkSession, files: Sequence[str]) -> DataFrame:
     return spark.createDataFrame([(file,) for file in files], FILES).repartition(len(files), "file")
 
 
+def lines_in(file: str) -> int:
+    """How many lines one file has, as `count_lines` counts them."""
+    lines = 0
+    try:
+        with open_lines(file) as stream:
+            for line in stream:
+                lines += not line.isspace()
+    except (OSError, EOFError, zlib.error):
+        lines += 1
+    return lines
+
+
 def _count_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for file in _files_in(batches):
-        lines = 0
-        try:
-            with open_lines(file) as stream:
-                for line in stream:
-                    lines += not line.isspace()
-        except (OSError, EOFError, zlib.error):
-            lines += 1
-        yield batch_of([(file, lines)], LINE_COUNTS)
+        yield batch_of([(file, lines_in(file))], LINE_COUNTS)
 
 
 def _read_each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -118,9 +124,12 @@ def judge_line(file: str, number: int, line: bytes) -> tuple[str, int, str, str 
     return file, number, text, None, False
 
 
-def open_lines(file: str) -> BinaryIO:
+@contextmanager
+def open_lines(file: str) -> Iterator[BinaryIO]:
     """A file to read lines from; its first bytes tell whether it is compressed."""
-    stream = Path(file).open("rb")  # noqa: SIM115 - the caller closes it
-    if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
-        return io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=stream)))
-    return stream
+    with Path(file).open("rb") as stream:
+        if stream.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                yield io.BufferedReader(cast("io.RawIOBase", unpacked))
+        else:
+            yield stream
