@@ -18,6 +18,7 @@ from regent.zookeeper.exchange import run
 from regent.zookeeper.hand_over import Holder, read_holder
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
+from regent.zookeeper.session_state import SessionState
 from tests.support.waiting import eventually
 
 SESSION_TIMEOUT_MS = 2_000
@@ -121,7 +122,10 @@ class Controllers:
         return made
 
     def holder(self) -> Holder | None:
-        """Who is the controller now."""
+        """Who is the controller now; looked at in a new session if the last one is over."""
+        if self.session.state is SessionState.LOST:
+            self.session.close()
+            self.session = KazooSession.open(self.zookeeper)
         return run(self.session, read_holder())
 
     def elected(self, *, after: int = 0) -> Holder:

@@ -54,6 +54,7 @@ from regent.zookeeper.exchange import run
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.registration import register_broker
+from regent.zookeeper.session_state import SessionState
 from regent.zookeeper.writes import ensure_paths
 
 HOST: Final = "127.0.0.1"
@@ -100,6 +101,11 @@ class ObedientBroker:
             session,
             register_broker(own, session_id=session.session_id, previous_session_id=None, now_ms=0),
         )
+
+    @property
+    def has_lost_its_session(self) -> bool:
+        """Whether it is registered no longer, without having died."""
+        return self._session is not None and self._session.state is SessionState.LOST
 
     async def die(self) -> None:
         """Be gone at once: the sockets and the registration."""
@@ -281,6 +287,13 @@ class ObedientBrokers:
         born = self.by_id[broker_id] = ObedientBroker(broker_id, before.rack)
         born.port = before.port
         self._run(born.start(self._zookeeper))
+
+    def register_again(self) -> None:
+        """Those whose sessions ended register anew, as brokers do."""
+        for broker_id, broker in list(self.by_id.items()):
+            if broker.has_lost_its_session:
+                self.kill(broker_id)
+                self.start(broker_id)
 
     def kill(self, broker_id: int) -> None:
         """A broker is gone at once."""
