@@ -176,9 +176,10 @@ class ControllerSide:
 
     async def metrics_page(self) -> Page:
         """What it shows of itself to Prometheus."""
-        readings = await self.desk.look(read_state)
+        events = self._inbox.events
+        readings = await self.desk.look(lambda state: read_state(state, events))
         sources = Sources(
-            self._inbox.events,
+            events,
             self._driver.times,
             self._journal,
             self._channels.by_broker,

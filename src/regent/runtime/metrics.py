@@ -13,7 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Summa
 from prometheus_client.metrics_core import Metric
 
 from regent.core.event_queue import EventQueue
-from regent.core.gauges import NODE_GAUGES, STATE_GAUGES
+from regent.core.gauges import QUEUE_GAUGES, Gauge, register
 from regent.core.state import ControllerState
 from regent.model.ids import BrokerId
 from regent.runtime.broker_channel import BrokerChannel
@@ -33,10 +33,11 @@ class Readings(Struct, frozen=True):
     controller_epoch: int
 
 
-def read_state(state: ControllerState) -> Readings:
-    """The state's gauges; those that only a controller in office has are zero elsewhere."""
-    gauges = {n: read(state) if state.is_active else 0 for n, read in STATE_GAUGES.items()}
-    gauges |= {name: read(state) for name, read in NODE_GAUGES.items()}
+def read_state(state: ControllerState, events: EventQueue) -> Readings:
+    """The core's gauges of the state; those of the queue are shown under names of their own."""
+    registry: dict[str, Gauge] = {}
+    register(registry, state, events)
+    gauges = {name: read() for name, read in registry.items() if name not in QUEUE_GAUGES}
     return Readings(gauges, state.controller_epoch)
 
 

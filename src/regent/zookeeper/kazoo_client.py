@@ -10,6 +10,7 @@ reads from the socket. The listener must not block: while it does, nobody answer
 import logging
 import select
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, Final, Protocol
@@ -57,7 +58,7 @@ class ConnectionListener(Protocol):
         """A watch fired; the path is as the server names it."""
 
 
-class Ticket:
+class Ticket(ABC):
     """One frame on its way: what kazoo takes for a request, and for where the answer goes."""
 
     #: The opcode is in the payload: kazoo would treat the answers to some in its own way.
@@ -67,9 +68,9 @@ class Ticket:
         self._payload = payload
         self.sent_at_s = 0.0
 
+    @abstractmethod
     def finish(self, reply: FrameReply) -> None:
         """Called once or more often, on the connection's thread; the first time counts."""
-        raise NotImplementedError
 
     # What kazoo calls.
 
