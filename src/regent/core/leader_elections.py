@@ -1,7 +1,7 @@
 """How leaders come to be: the moves of the partition machine that end OnlinePartition.
 
-Read what ZooKeeper says, choose, write on condition that nobody wrote in between, and only then
-know it, record it and have it told. A lost race is decided afresh, a bounded number of times.
+Choose, write on condition that nobody wrote in between, and only then know it, record it and have
+it told. A lost race is decided afresh on what ZooKeeper says, a bounded number of times.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,6 +31,7 @@ from regent.core.election import (
     choose_reassigned,
     choose_unclean,
 )
+from regent.core.leadership_lookup import look_up
 from regent.core.partition_step import PartitionStep
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
@@ -114,11 +115,12 @@ def learn(
 
 
 def elect_leaders(step: PartitionStep, partitions: Sequence[Partition]) -> Procedure[None]:
-    """Elect by the step's strategy on what ZooKeeper says now (P4)."""
+    """Elect by the step's strategy on what ZooKeeper says when it is written (P4)."""
     waiting = partitions
+    chooser = Chooser(step.state, step.strategy)
+    reads = yield from look_up(waiting, chooser.has_choice)
     for _ in range(CONFLICTS_MAX):
-        reads = yield from ask(ReadLeaderships(waiting))
-        elected = yield from _decide(step, waiting, reads)
+        elected = yield from _decide(step, chooser, waiting, reads)
         yield from step.journal()
         if not elected.writes:
             return
@@ -131,11 +133,14 @@ def elect_leaders(step: PartitionStep, partitions: Sequence[Partition]) -> Proce
                 _install(step, partition, written, choice, is_new=False)
             elif result is WriteFailure.CONFLICT:
                 waiting.append(partition)
+            elif result is WriteFailure.MISSING:
+                step.refuse(partition, ONLINE, _unusable(None))
             else:
                 step.refuse(partition, ONLINE, f"its state znode was not written: {result.name}")
         yield from step.journal()
         if not waiting:
             return
+        reads = yield from ask(ReadLeaderships(waiting))
     for partition in waiting:
         step.refuse(partition, ONLINE, f"lost {CONFLICTS_MAX} races in a row")
 
@@ -158,29 +163,50 @@ class Elected(Struct, frozen=True):
     choices: list[Choice]
 
 
+class Chooser:
+    """Holds the clean half of elections while nothing changes but ISRs.
+
+    Few assignments and ISRs are shared by many partitions: each combination is decided once.
+    """
+
+    def __init__(self, state: ControllerState, strategy: Strategy) -> None:
+        self._state = state
+        self._strategy = strategy
+        self._decided: dict[tuple[int, tuple[int, ...]], Choice | None] = {}
+
+    def choose(self, partition: Partition, current: Leadership) -> Choice | None:
+        """Who is to lead, if anybody can."""
+        key = (id(partition.assignment), current.isr)
+        decided = self._decided
+        if key not in decided or self._state.offline_dirs:
+            decided[key] = choose(self._state, partition, current, self._strategy)
+        return decided[key]
+
+    def has_choice(self, partition: Partition, current: Leadership) -> bool:
+        """Whether anybody can lead."""
+        return self.choose(partition, current) is not None
+
+
 def _decide(
-    step: PartitionStep, partitions: Sequence[Partition], reads: Sequence[LeadershipRead]
+    step: PartitionStep,
+    chooser: Chooser,
+    partitions: Sequence[Partition],
+    reads: Sequence[LeadershipRead],
 ) -> Procedure[Elected]:
     """The new leadership of each partition that can have one; the others are refused."""
-    state, strategy = step.state, step.strategy
-    controller_epoch, failed_dirs = state.controller_epoch, state.offline_dirs
+    state, controller_epoch = step.state, step.state.controller_epoch
     writes: list[LeadershipWrite] = []
     choices: list[Choice] = []
     unled: list[tuple[Partition, Leadership]] = []
-    # Few assignments and ISRs are shared by many partitions: each combination is decided once.
-    decided: dict[tuple[int, tuple[int, ...]], Choice | None] = {}
     for partition, read in zip(partitions, reads, strict=True):
         if not isinstance(read, Leadership):
             step.refuse(partition, ONLINE, _unusable(read))
             continue
         if read.controller_epoch > controller_epoch:
             raise ControllerMoved(f"{partition} was written by epoch {read.controller_epoch}")
-        if read != partition.leadership:
+        if read is not partition.leadership:
             learn(state, partition, read, step.facts)
-        key = (id(partition.assignment), read.isr)
-        if failed_dirs or key not in decided:
-            decided[key] = choose(state, partition, read, strategy)
-        choice = decided[key]
+        choice = chooser.choose(partition, read)
         if choice is None:
             unled.append((partition, read))
         else:

@@ -21,6 +21,7 @@ from regent.core.asks import (
 from regent.core.effects import Journal
 from regent.core.leader_elections import CONFLICTS_MAX, learn
 from regent.core.leader_epochs import without_strangers
+from regent.core.leadership_lookup import look_up
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
 from regent.errors import ControllerMoved
@@ -255,21 +256,25 @@ def go_offline(
     step.settle_all(unled, broker_id, OFFLINE)
     yield from step.journal()
     waiting: Sequence[Partition] = led
+    reads = yield from look_up(led, lambda _, known: broker_id in known.isr)
     for _ in range(CONFLICTS_MAX):
+        waiting = yield from _leave_isr(step, broker_id, waiting, reads)
+        yield from step.journal()
         if not waiting:
             return
-        waiting = yield from _leave_isr(step, broker_id, waiting)
-        yield from step.journal()
+        reads = yield from ask(ReadLeaderships(waiting))
     for partition in waiting:
         step.refuse(partition, broker_id, OFFLINE, f"lost {CONFLICTS_MAX} races in a row")
 
 
 def _leave_isr(
-    step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition]
+    step: ReplicaStep,
+    broker_id: BrokerId,
+    partitions: Sequence[Partition],
+    reads: Sequence[LeadershipRead],
 ) -> Procedure[list[Partition]]:
     """One round: those whose write lost a race are returned, to be decided afresh."""
     state, controller_epoch = step.state, step.state.controller_epoch
-    reads = yield from ask(ReadLeaderships(partitions))
     writes = []
     for partition, read in zip(partitions, reads, strict=True):
         if not isinstance(read, Leadership):
@@ -277,7 +282,7 @@ def _leave_isr(
             continue
         if read.controller_epoch > controller_epoch:
             raise ControllerMoved(f"{partition} was written by epoch {read.controller_epoch}")
-        if read != partition.leadership:
+        if read is not partition.leadership:
             learn(state, partition, read, step.facts)
         if broker_id in read.isr:
             writes.append(LeadershipWrite(partition, without(state, partition, read, broker_id)))

@@ -137,7 +137,6 @@ def test_the_partitions_of_a_dead_leader_are_led_by_another(scene: Scene) -> Non
         "close channel to 1",
         "BrokerDown(broker_id=1, broker_epoch=1001, bounced=False)",
         "t-0 OnlinePartition -> OfflinePartition",
-        "ReadLeaderships t-0",
         "WriteLeaderships t-0 leader=2 isr=2,3 epoch=6 v8",
         f"t-0 OfflinePartition -> OnlinePartition {new}",
         f"2 <- LeaderAndIsr t-0 {new}",
@@ -228,7 +227,7 @@ def test_thirty_brokers_that_die_at_once_are_one_event(scene: Scene) -> None:
     run = scene.handle(CHANGED)
 
     kinds = [type(ask).__name__ for ask in run.asks]
-    assert kinds[:3] == ["ReadBrokers", "ReadLeaderships", "WriteLeaderships"]
+    assert kinds[:2] == ["ReadBrokers", "WriteLeaderships"]
     assert kinds.count("WriteLeaderships") == 1
     assert {p.leadership.leader for p in scene.state.all_partitions() if p.leadership} == set(
         ids(*range(31, 61))

@@ -44,7 +44,6 @@ def test_a_follower_that_goes_stops_fetching_and_leaves_the_isr(scene: Scene) ->
     assert run.lines == [
         "ShutdownAdvanced(broker_id=6, partition_count=0)",
         "6 <- StopReplica t-0 epoch=0",
-        "ReadLeaderships t-0",
         "WriteLeaderships t-0 leader=4 isr=4,5 epoch=1 v0",
         f"t-0@6 shrunk {led}",
         "t-0@6 OnlineReplica -> OfflineReplica",

@@ -75,7 +75,6 @@ def test_a_preferred_replica_gets_its_partition_back(scene: Scene) -> None:
     led = "leader=1 isr=2,1 epoch=2 v5"
     shown = "live=1,2,3; t-0 leader=1 isr=2,1 epoch=2 v5 replicas=1,2"
     assert run.lines == [
-        "ReadLeaderships t-0",
         "WriteLeaderships t-0 leader=1 isr=2,1 epoch=2 v4",
         f"t-0 OnlinePartition -> OnlinePartition {led}",
         f"1 <- LeaderAndIsr t-0 {led}",

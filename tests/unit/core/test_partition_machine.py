@@ -241,7 +241,7 @@ def test_a_failure_while_creating_leaves_nothing_behind(scene: Scene) -> None:
 @pytest.mark.behaviour("psm-009")
 @pytest.mark.requirement("P4")
 def test_a_leader_is_elected_on_what_the_store_says_now(scene: Scene) -> None:
-    """Read, write over that version, and tell the version that the store gave back."""
+    """Write over the version that is known, and tell the version that the store gave back."""
     scene.live(17)
     led = leadership(17, (17,), leader_epoch=2, zk_version=4)
     orders = scene.partition("orders", 3, (17,), leadership=led)
@@ -249,7 +249,6 @@ def test_a_leader_is_elected_on_what_the_store_says_now(scene: Scene) -> None:
     run = scene.run(move_partitions(scene.state, [orders], ONLINE, Strategy.PREFERRED))
 
     assert run.lines == [
-        "ReadLeaderships orders-3",
         "WriteLeaderships orders-3 leader=17 isr=17 epoch=3 v4",
         "orders-3 OnlinePartition -> OnlinePartition leader=17 isr=17 epoch=3 v5",
         "17 <- LeaderAndIsr orders-3 leader=17 isr=17 epoch=3 v5",
@@ -269,7 +268,6 @@ def test_an_offline_partition_comes_back_with_its_in_sync_replica(scene: Scene) 
     run = scene.run(move_partitions(scene.state, [orders], ONLINE))
 
     assert run.asked == [
-        "ReadLeaderships orders-3",
         "WriteLeaderships orders-3 leader=17 isr=17 epoch=3 v4",
     ]
     assert run.told[0] == "17 <- LeaderAndIsr orders-3 leader=17 isr=17 epoch=3 v5"
@@ -296,7 +294,7 @@ def test_a_missing_state_fails_alone_and_no_leader_is_invented(scene: Scene) -> 
 
 
 @pytest.mark.requirement("P7")
-def test_a_batch_of_partitions_costs_one_read_and_one_write(scene: Scene) -> None:
+def test_a_batch_of_partitions_costs_one_write(scene: Scene) -> None:
     """And each broker hears of all of them in one request."""
     scene.live(1, 2)
     led = leadership(2, (2,))
@@ -305,7 +303,7 @@ def test_a_batch_of_partitions_costs_one_read_and_one_write(scene: Scene) -> Non
     run = scene.run(move_partitions(scene.state, moved, ONLINE))
 
     kinds = [type(step).__name__ for step in run.asks]
-    assert kinds == ["ReadLeaderships", "WriteLeaderships"]
+    assert kinds == ["WriteLeaderships"]
     assert [(send.broker_id, len(send.request.partitions)) for send in run.sends] == [
         (1, 50),
         (2, 50),

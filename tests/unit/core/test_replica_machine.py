@@ -220,7 +220,6 @@ def test_a_leader_that_goes_offline_leaves_the_isr_and_the_leadership(scene: Sce
 
     written = "leader=-1 isr=18 epoch=6 v9"
     assert run.lines == [
-        "ReadLeaderships orders-3",
         "WriteLeaderships orders-3 leader=-1 isr=18 epoch=6 v8",
         f"orders-3@17 shrunk {written}",
         "orders-3@17 OnlineReplica -> OfflineReplica",
@@ -268,7 +267,6 @@ def test_a_lost_race_for_the_isr_is_decided_afresh(scene: Scene) -> None:
     run = move(scene, led, 1, OFFLINE)
 
     assert run.asked == [
-        "ReadLeaderships t-0",
         "WriteLeaderships t-0 leader=2 isr=2 epoch=1 v0",
         "ReadLeaderships t-0",
     ]
