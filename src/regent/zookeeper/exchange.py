@@ -94,7 +94,7 @@ def read_many(paths: Sequence[str]) -> Exchange[list[Data | None]]:
     for reply in replies:
         if not isinstance(reply, Many):
             raise unexpected(reply)
-        found.extend(data_or_none(item) for item in reply.items)
+        found += [item if type(item) is Data else data_or_none(item) for item in reply.items]
     return found
 
 

@@ -140,7 +140,8 @@ def _settle_the_named(
 
 def _version(result: Done) -> ZkVersion:
     """The version written; a deleted znode has none, and nobody asks."""
-    return ZkVersion(result.stat.version if result.stat else ANY_VERSION)
+    stat = result.stat
+    return ZkVersion(ANY_VERSION) if stat is None else stat.version  # type: ignore[return-value]
 
 
 def _batched(ops: Sequence[Op], indexes: Iterator[int]) -> Iterator[list[int]]:

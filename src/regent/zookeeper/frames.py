@@ -6,7 +6,8 @@ one request of their own, so that a change between the two is told of and not mi
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, repeat
+from operator import attrgetter
 from typing import Any, Final, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -41,6 +42,7 @@ from regent.zookeeper.store import (
 )
 from regent.zookeeper.watch_table import PathWatch, WatchType
 
+_path_of: Final = attrgetter("path")
 #: So many reads that follow each other are worth a frame of their own kind.
 _BULK_FROM: Final = 16
 _READS_PER_FRAME: Final = 1000
@@ -105,20 +107,27 @@ def paths_of(request: Request) -> tuple[str, ...]:
     if isinstance(request, GetMany):
         return request.paths
     if isinstance(request, Multi):
-        return tuple(op.path for op in request.ops)
+        return tuple(map(_path_of, request.ops))
     return (request.path,)
 
 
 def _first_bad(request: Request) -> int | None:
     """Which of a request's paths no znode can have; the chroot would make a good one of some."""
-    for index, path in enumerate(paths_of(request)):
-        if not path.startswith("/"):
-            return index
+    paths = paths_of(request)
+    # Nearly always all are good, and to see that takes no look at each from here.
+    if not all(map(str.startswith, paths, repeat("/"))):
+        return next(index for index, path in enumerate(paths) if not path.startswith("/"))
     ops = request.ops if isinstance(request, Multi) else (request,)
-    for index, op in enumerate(ops):
-        if type(op) is Create and ("//" in op.path or (op.path[-1] == "/" and not op.sequential)):
-            return index
+    if Create in map(type, ops):
+        for index, op in enumerate(ops):
+            if type(op) is Create and _is_unmakeable(op):
+                return index
     return None
+
+
+def _is_unmakeable(create: Create) -> bool:
+    path = create.path
+    return "//" in path or (path[-1] == "/" and not create.sequential)
 
 
 def _bad_path(request: Request, index: int) -> Failed | MultiFailed:
@@ -281,8 +290,11 @@ def _halved_until_small(parts: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
 
 
 def _to_many(paths: Sequence[str], items: Iterator[_Item]) -> Many | Failed:
+    found = tuple(islice(items, len(paths)))
+    if set(map(type, found)) == {Data}:
+        return Many(found)  # type: ignore[arg-type]  # it was looked at
     read: list[Data | Failed] = []
-    for path, item in zip(paths, tuple(islice(items, len(paths))), strict=True):
+    for path, item in zip(paths, found, strict=True):
         if type(item) is Data:
             read.append(item)
         elif item in CONNECTION_ERRORS:

@@ -7,6 +7,7 @@ means null. Paths are put below the chroot here and nowhere else. What is decode
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from struct import Struct as Layout
 from typing import Any, Final
 
@@ -54,6 +55,19 @@ _HEADERS: Final = {opcode: MULTI_HEADER.pack(opcode, 0, -1) for opcode in Opcode
 _END_OF_MULTI: Final = MULTI_HEADER.pack(-1, 1, -1)
 
 
+# One call writes a whole part of a multi. There are as many lengths as paths and contents have.
+@lru_cache(maxsize=4096)
+def _packer_of_read(path_bytes: int) -> Callable[..., bytes]:
+    """Takes the header, the length and the path; sets no watch."""
+    return Layout(f"!{MULTI_HEADER.size}si{path_bytes}sx").pack
+
+
+@lru_cache(maxsize=65_536)
+def _packer_of_write(path_bytes: int, data_bytes: int) -> Callable[..., bytes]:
+    """Takes the header, both lengths, each before what it counts, and the version."""
+    return Layout(f"!{MULTI_HEADER.size}si{path_bytes}si{data_bytes}si").pack
+
+
 def to_buffer(content: bytes | None) -> bytes:
     """Bytes with their length, or null."""
     return _NULL if content is None else INT.pack(len(content)) + content
@@ -87,11 +101,11 @@ class RequestEncoder:
 
     def read_data(self, paths: Sequence[str]) -> list[bytes]:
         """Parts of a `multi_read`. They cannot set watches: servers ignore that there."""
-        header, length, below = _HEADERS[Opcode.GET_DATA], INT.pack, self._prefix
+        header, below = _HEADERS[Opcode.GET_DATA], self._prefix
         if "/" in paths:
             return [header + self._path(path) + b"\0" for path in paths]
         return [
-            header + length(len(encoded := below + path.encode())) + encoded + b"\0"
+            _packer_of_read(len(encoded := below + path.encode()))(header, len(encoded), encoded)
             for path in paths
         ]
 
@@ -147,12 +161,13 @@ class RequestEncoder:
     def _multi(self, request: Multi) -> tuple[Opcode, bytes]:
         parts: list[bytes] = []
         # Bulk writes are replacements below the root: those go the short way.
-        header, length, below = _HEADERS[Opcode.SET_DATA], INT.pack, self._prefix
+        header, below = _HEADERS[Opcode.SET_DATA], self._prefix
         for op in request.ops:
-            if type(op) is SetData and op.data is not None and op.path != "/":
+            if type(op) is SetData and (data := op.data) is not None and op.path != "/":
                 path = below + op.path.encode()
-                parts += (header, length(len(path)), path)
-                parts += (length(len(op.data)), op.data, length(op.version))
+                path_bytes, data_bytes = len(path), len(data)
+                pack = _packer_of_write(path_bytes, data_bytes)
+                parts.append(pack(header, path_bytes, path, data_bytes, data, op.version))
             else:
                 opcode, body = self._encoders[type(op)](op)
                 parts += (_HEADERS[opcode], body)

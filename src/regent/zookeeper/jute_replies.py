@@ -121,11 +121,12 @@ def decode_multi(
     if ops and INT.unpack_from(buffer, offset)[0] == _FAILED:
         return _decode_failures(buffer, offset, len(ops))
     results: list[Done] = []
+    stat_of = _STAT.unpack_from
     for op in ops:
-        offset += MULTI_HEADER.size
+        offset += 9
         if type(op) is SetData:
-            results.append(Done(op.path, decode_stat(buffer, offset)))
-            offset += _STAT.size
+            results.append(Done(op.path, Stat(*stat_of(buffer, offset))))
+            offset += 68
         elif type(op) is Create:
             path, stat = decode_created(buffer, offset)
             results.append(Done(from_server(path), stat))

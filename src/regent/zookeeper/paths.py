@@ -1,6 +1,7 @@
 """Where Kafka keeps what: the paths of its znodes, relative to the chroot."""
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, Protocol
 
 CONTROLLER: Final = "/controller"
 CONTROLLER_EPOCH: Final = "/controller_epoch"
@@ -64,6 +65,18 @@ def partition(topic_name: str, index: int) -> str:
 def partition_state(topic_name: str, index: int) -> str:
     """A partition's leadership."""
     return f"/brokers/topics/{topic_name}/partitions/{index}/state"
+
+
+class NamedPartition(Protocol):
+    """Whatever says of which topic it is a partition, and which."""
+
+    topic: str
+    index: int
+
+
+def partition_states(partitions: Iterable[NamedPartition]) -> list[str]:
+    """Like `partition_state` for many: a call for each would be what a bulk read spends most on."""
+    return [f"/brokers/topics/{p.topic}/partitions/{p.index}/state" for p in partitions]
 
 
 def topic_config(name: str) -> str:

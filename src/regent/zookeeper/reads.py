@@ -157,7 +157,7 @@ def read_topic_configs(ask: ReadTopicConfigs) -> Exchange[dict[str, dict[str, st
 
 def read_leaderships(ask: ReadLeaderships) -> Exchange[list[LeadershipRead]]:
     """Every partition by itself; None where nobody has led yet."""
-    state_paths = [paths.partition_state(each.topic, each.index) for each in ask.partitions]
+    state_paths = paths.partition_states(ask.partitions)
     found = yield from read_many(state_paths)
     return [
         None if state is None else to_leadership(path, state)
@@ -167,7 +167,7 @@ def read_leaderships(ask: ReadLeaderships) -> Exchange[list[LeadershipRead]]:
 
 def watch_leaderships(ask: WatchLeaderships) -> Exchange[list[LeadershipRead]]:
     """One pipelined batch; each read sets its own watch, where there is something to watch."""
-    state_paths = [paths.partition_state(each.topic, each.index) for each in ask.partitions]
+    state_paths = paths.partition_states(ask.partitions)
     replies = yield from read([GetData(path, watch=True) for path in state_paths])
     found = map(data_or_none, replies)
     return [

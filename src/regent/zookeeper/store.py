@@ -97,7 +97,7 @@ class Create(Struct, frozen=True):
     sequential: bool = False
 
 
-class SetData(Struct, frozen=True):
+class SetData(Struct, frozen=True, gc=False):
     """Replace a znode's data if its version is the expected one."""
 
     path: str
@@ -151,7 +151,7 @@ class Many(Struct, frozen=True):
     items: "tuple[Data | Failed, ...]"
 
 
-class Done(Struct, frozen=True):
+class Done(Struct, frozen=True, gc=False):
     """The answer to Exists, Create, SetData and Delete. A Delete or Check has no stat."""
 
     path: str

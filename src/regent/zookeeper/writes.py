@@ -205,13 +205,10 @@ def _to_topic_op(write: TopicWrite, found: Data | None) -> SetData | WriteFailur
 
 def write_leaderships(ask: WriteLeaderships) -> Exchange[Sequence[WriteResult]]:
     """Each if its znode still has the version that the decision was made on."""
+    state_paths = paths.partition_states([write.partition for write in ask.writes])
     ops = [
-        SetData(
-            paths.partition_state(write.partition.topic, write.partition.index),
-            encode_leadership(write.leadership),
-            write.leadership.zk_version,
-        )
-        for write in ask.writes
+        SetData(path, encode_leadership(write.leadership), write.leadership.zk_version)
+        for path, write in zip(state_paths, ask.writes, strict=True)
     ]
     return (yield from write_fenced(ask.fence, ops, _judge_set))
 

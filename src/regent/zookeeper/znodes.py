@@ -6,6 +6,7 @@ Registrations of brokers have a history of their own and live in `broker_znode`.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -18,9 +19,7 @@ from regent.model.ids import (
     NO_LEADER,
     BrokerId,
     ControllerEpoch,
-    LeaderEpoch,
     TopicPartition,
-    ZkVersion,
 )
 from regent.model.leadership import Leadership
 from regent.zookeeper import paths
@@ -100,27 +99,43 @@ _STATE_DECODER = msgspec.json.Decoder(_StateRecord)
 
 def encode_leadership(leadership: Leadership) -> bytes:
     """The leadership without its version, which is the znode's own."""
-    recovering = ',"leader_recovery_state":1' if leadership.recovering else ""
-    return (
-        f'{{"version":1,"leader":{leadership.leader},"leader_epoch":{leadership.leader_epoch},'
-        f'"controller_epoch":{leadership.controller_epoch},'
-        f'"isr":[{",".join(map(str, leadership.isr))}]{recovering}}}'
-    ).encode()
+    return b'{"version":1,"leader":%d,"leader_epoch":%d,"controller_epoch":%d,"isr":%b}' % (
+        leadership.leader,
+        leadership.leader_epoch,
+        leadership.controller_epoch,
+        _rest_of_state(leadership.isr, leadership.recovering),
+    )
+
+
+# As with reading: few different lists.
+@lru_cache(maxsize=65_536)
+def _rest_of_state(isr: tuple[BrokerId, ...], recovering: bool) -> bytes:  # noqa: FBT001
+    """The list of the ISR, and what comes after it."""
+    return msgspec.json.encode(isr) + (b',"leader_recovery_state":1' if recovering else b"")
 
 
 def decode_leadership(path: str, raw: bytes | None, zk_version: int) -> Leadership:
     """The leadership that a state znode of this version holds."""
     record = read_json(_STATE_DECODER, path, raw)
-    if repeated(record.isr):
+    isr = _distinct(record.isr)
+    if isr is None:
         raise CorruptZnode(path, f"expected an ISR without repetition, found {list(record.isr)}")
+    # The decoder has checked the numbers; to name their types in calls would cost for each.
     return Leadership(
-        BrokerId(record.leader),
-        LeaderEpoch(record.leader_epoch),
-        record.isr,  # type: ignore[arg-type]  # a tuple of ids; copying it would cost
-        ControllerEpoch(record.controller_epoch),
-        ZkVersion(zk_version),
+        record.leader,  # type: ignore[arg-type]
+        record.leader_epoch,  # type: ignore[arg-type]
+        isr,
+        record.controller_epoch,  # type: ignore[arg-type]
+        zk_version,  # type: ignore[arg-type]
         record.leader_recovery_state == 1,
     )
+
+
+# A hundred thousand partitions have few different lists: each is looked at once, and shared.
+@lru_cache(maxsize=65_536)
+def _distinct(ids: tuple[int, ...]) -> tuple[BrokerId, ...] | None:
+    """The ids, or None if one of them is there twice."""
+    return None if repeated(ids) else ids  # type: ignore[return-value]
 
 
 # --- topics ---------------------------------------------------------------------------------
@@ -176,8 +191,12 @@ def decode_topic(path: str, raw: bytes | None) -> TopicRead:
         if index not in record.partitions and index not in malformed:
             malformed[index] = "expected an entry in partitions, as it is reassigned; found none"
     partitions: dict[int, Assignment] = {}
-    for index in sorted(record.partitions):
-        entry = (record.partitions[index], adding.get(index, ()), removing.get(index, ()))
+    for index, replicas in sorted(record.partitions.items()):
+        distinct = _distinct(replicas)
+        if distinct is not None and index not in adding and index not in removing:
+            partitions[index] = Assignment(distinct)
+            continue
+        entry = (replicas, adding.get(index, ()), removing.get(index, ()))
         reason = _misfit(*entry)
         if reason is None:
             # The ids are ints that the decoder has checked; copying the tuples would cost.
