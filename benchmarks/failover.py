@@ -1,9 +1,10 @@
 """Cold failover on real ZooKeeper: `python -m benchmarks.failover --partitions 100000 --json`.
 
-A controller takes office over N partitions (topics of fifty, three replicas, twelve brokers of
-which one is dead, so that a twelfth of the leaders must be elected anew and a sixth of the other
-partitions lose a replica from their ISR). The clock runs from the moment at which `/controller` is
-ours to the moment at which every request is encoded and handed to its broker's channel.
+A controller and one of twelve brokers go together, and another controller takes office over N
+partitions (topics of fifty, three replicas): a twelfth of the leaders must be elected anew, and a
+sixth of the other partitions lose a replica from their ISR. The clock runs from the moment at which
+`/controller` is ours to the moment at which every request is encoded and handed to its broker's
+channel. The new controller knows nothing of the cluster; ZooKeeper has served the old one before.
 
 For each size, in seconds, the median of several runs, each with a new controller and a new cluster:
 
@@ -39,6 +40,12 @@ def repeat(partition_count: int) -> dict[str, Any]:
         brokers(options, 1, BROKERS - 1),
         tempfile.TemporaryDirectory(prefix="regent-bench-") as folder,
     ):
+        with (
+            brokers(options, BROKERS, BROKERS),
+            LiveController(options, Path(folder), lambda _reply: None) as predecessor,
+        ):
+            predecessor.wait_for("SessionStarted")
+            predecessor.wait_until_told()
         gc.collect()
         with LiveController(options, Path(folder), lambda _reply: None) as live:
             _, end_s = live.wait_for("SessionStarted")

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from queue import Queue
 from time import perf_counter, sleep
@@ -35,7 +35,7 @@ from regent.core.config import ControllerConfig
 from regent.core.controller import Controller
 from regent.core.event_queue import Queued
 from regent.core.state import ControllerState, Partition
-from regent.journal.record import Record
+from regent.journal.record import FactBatch
 from regent.journal.writer import JournalWriter
 from regent.model.assignment import Assignment
 from regent.model.control_requests import ControlRequest
@@ -203,11 +203,11 @@ class _TimedJournal(JournalThread):
     spent_s = 0.0
     record_count = 0
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, batch: FactBatch) -> None:
         start_s = perf_counter()
-        super().append(records)
+        super().append(batch)
         self.spent_s += perf_counter() - start_s
-        self.record_count += len(records)
+        self.record_count += len(batch)
 
 
 class _NoJournal:
@@ -216,8 +216,12 @@ class _NoJournal:
     spent_s = 0.0
     record_count = 0
 
-    def append(self, _records: Sequence[Record]) -> None:
+    def append(self, _batch: FactBatch) -> None:
         """Forget it."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """There is nothing to hold."""
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing was kept."""

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from queue import Queue
 from typing import Any
 
@@ -12,7 +12,7 @@ from regent.core.controller import Controller
 from regent.core.effects import Reply
 from regent.core.events import ElectLeadersRequested, TopicDeletionRequested
 from regent.errors import BadInput, RegentError
-from regent.journal.record import Record
+from regent.journal.record import FactBatch
 from regent.model.admin_requests import (
     DeleteTopics,
     DeleteTopicsAnswer,
@@ -128,9 +128,13 @@ class Bench:
             reply=self.replies.put,
         )
 
-    def append(self, records: Sequence[Record]) -> None:
+    def append(self, batch: FactBatch) -> None:
         """Keep what happened."""
-        self.facts += [record.fact for record in records]
+        self.facts += batch.facts
+
+    def held(self) -> AbstractContextManager[None]:
+        """Nothing is done about it in any case."""
+        return nullcontext()
 
     def _open(self, on_watch: Callable[[WatchEvent], None], on_end: Callable[[], None]) -> Memory:
         if self.failures:

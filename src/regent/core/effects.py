@@ -20,6 +20,7 @@ from regent.model.ids import BrokerEpoch, BrokerId
 class Journal(Struct, frozen=True):
     """Record what took hold."""
 
+    #: Written down later, so nobody changes it afterwards.
     facts: Sequence[Fact]
 
 

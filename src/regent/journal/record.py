@@ -5,7 +5,7 @@ journals derives the columns from `FIELDS`. Only more fields with a default may 
 `SCHEMA_VERSION`; all versions up to that one can be read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from inspect import isclass
 from types import MappingProxyType, NoneType, UnionType
@@ -43,6 +43,27 @@ class Record(Struct, frozen=True, gc=False):
         str, Meta(description="The event that led to this, with its number on that node.")
     ]
     fact: Annotated[Fact, Meta(description="What took hold; `kind` says which fields it has.")]
+
+
+class FactBatch(Struct, frozen=True, gc=False):
+    """Facts that took hold at one moment, and what all of their records say alike."""
+
+    first_seq: int
+    at_ms: int
+    controller_id: BrokerId
+    controller_epoch: ControllerEpoch
+    cause: str
+    facts: Sequence[Fact]
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    def records(self) -> Iterator[Record]:
+        """Each fact in its envelope."""
+        at_ms, cause = self.at_ms, self.cause
+        controller_id, controller_epoch = self.controller_id, self.controller_epoch
+        for seq, fact in enumerate(self.facts, self.first_seq):
+            yield Record(SCHEMA_VERSION, seq, at_ms, controller_id, controller_epoch, cause, fact)
 
 
 class NewerSchema(ValueError):  # noqa: N818 - it is news about the file, not a fault in it

@@ -17,9 +17,13 @@ from regent.errors import ProtocolError, RegentError
 from regent.wire.exchange import Call, decode_request
 from regent.wire.frames import FrameReader
 from regent.wire.limits import WireLimits
+from regent.wire.strict_reader import Content
 
 #: Far more than any request to a controller needs; Kafka's 100 MB are for records.
 FRAME_BYTES: Final = 16 * 1024 * 1024
+
+#: From so many bytes on, one more call of the system is cheaper than a copy of all parts.
+COPIED_BYTES: Final = 64 * 1024
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +41,7 @@ class ConnectionSettings(Struct, frozen=True):
     unanswered_max: int = 10
 
 
-class CallerConnection(asyncio.Protocol):
+class CallerConnection(asyncio.BufferedProtocol):
     """Lives on the event loop, from `connection_made` to `connection_lost`."""
 
     def __init__(
@@ -50,7 +54,7 @@ class CallerConnection(asyncio.Protocol):
         self._to_answer = to_answer
         self._on_lost = on_lost
         self._frames = FrameReader(settings.limits)
-        self._waiting: deque[bytes] = deque()
+        self._waiting: deque[Content] = deque()
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
         self._can_write = asyncio.Event()
@@ -74,13 +78,17 @@ class CallerConnection(asyncio.Protocol):
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.peer = f"{host}:{port}"
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        """Where bytes shall be received to."""
+        return self._frames.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
         """Bytes have come; the frames that are complete wait for their turn."""
         self._touch()
         if self._is_closing:
             return
         try:
-            self._waiting.extend(self._frames.feed(data))
+            self._waiting.extend(self._frames.filled(nbytes))
         except ProtocolError as error:
             self._complain(error)
             self.finish()
@@ -158,10 +166,7 @@ class CallerConnection(asyncio.Protocol):
                 if frame is None:
                     self._transport.close()
                     return
-                if isinstance(frame, bytes):
-                    self._transport.write(frame)
-                elif frame:
-                    self._transport.writelines(frame)
+                _send(self._transport, frame)
                 self._touch()
                 await self._can_write.wait()
                 self._pace()
@@ -170,7 +175,7 @@ class CallerConnection(asyncio.Protocol):
         if self._is_closing:
             self._transport.close()
 
-    async def _answer(self, message: bytes) -> Frame | None:
+    async def _answer(self, message: Content) -> Frame | None:
         """The answer to one message; None if nothing can be said any further."""
         try:
             call = decode_request(message, self._settings.limits)
@@ -183,3 +188,15 @@ class CallerConnection(asyncio.Protocol):
 
     def _complain(self, reason: object) -> None:
         logger.warning("the connection of %s is closed: %s", self.peer, reason)
+
+
+def _send(transport: asyncio.Transport, frame: Frame) -> None:
+    if isinstance(frame, bytes):
+        transport.write(frame)
+    elif sum(map(len, frame)) < COPIED_BYTES:
+        transport.writelines(frame)
+    else:
+        for part in frame:
+            if part:
+                # A view, because what the socket does not take at once is cut off in front.
+                transport.write(memoryview(part))

@@ -11,7 +11,7 @@ import threading
 import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from random import SystemRandom
 from typing import Any, Final, Protocol
@@ -39,7 +39,7 @@ from regent.core.events import (
     SessionStarted,
 )
 from regent.errors import BadInput, ControllerMoved, RegentError, SessionLost
-from regent.journal.record import SCHEMA_VERSION, Record
+from regent.journal.record import FactBatch
 from regent.model.brokers import Broker
 from regent.model.control_requests import ControlRequest
 from regent.model.facts import Fact
@@ -82,11 +82,14 @@ class Channels(Protocol):
         """Queue a request behind all others for this broker."""
 
 
-class RecordSink(Protocol):
-    """Where the journal's records go, without delay."""
+class FactSink(Protocol):
+    """Where facts go on their way to the journal, without delay."""
 
-    def append(self, records: Sequence[Record]) -> None:
-        """Take records, in order."""
+    def append(self, batch: FactBatch) -> None:
+        """Take what is to be recorded, in order."""
+
+    def held(self) -> AbstractContextManager[None]:
+        """A time in which nothing need be done about it that takes the processor."""
 
 
 #: Opens a session: who hears of its watches, and who hears that it has ended.
@@ -104,7 +107,7 @@ class ControllerDriver:
         open_session: OpenSession,
         register: Callable[[int], Exchange[Any]],
         channels: Channels,
-        journal: RecordSink,
+        journal: FactSink,
         reply: Callable[[Reply], None],
     ) -> None:
         self.controller = controller
@@ -204,7 +207,7 @@ class ControllerDriver:
         """Run one event from beginning to end."""
         self._cause = queued.cause
         try:
-            with self.times.handling(queued.event), _no_collection():
+            with self.times.handling(queued.event), self._journal.held(), _no_collection():
                 self._drive(self.controller.handle(queued.event))
         except (SessionLost, ControllerMoved):
             # Only a resignation that itself lost its session ends like this: it is complete.
@@ -316,24 +319,19 @@ class ControllerDriver:
             case DropWatches():
                 self._drop_watches(keep=(paths.CONTROLLER,))
 
-    def _record(self, facts: Iterable[Fact]) -> None:
-        state, at_ms, cause = self.controller.state, now_ms(), self._cause
-        sequence, records = self._sequence, []
-        for fact in facts:
-            sequence += 1
-            records.append(
-                Record(
-                    SCHEMA_VERSION,
-                    sequence,
-                    at_ms,
-                    state.controller_id,
-                    state.controller_epoch,
-                    cause,
-                    fact,
-                )
+    def _record(self, facts: Sequence[Fact]) -> None:
+        state = self.controller.state
+        self._journal.append(
+            FactBatch(
+                self._sequence + 1,
+                now_ms(),
+                state.controller_id,
+                state.controller_epoch,
+                self._cause,
+                facts,
             )
-        self._sequence = sequence
-        self._journal.append(records)
+        )
+        self._sequence += len(facts)
 
 
 @contextmanager

@@ -11,17 +11,20 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from regent.errors import RegentError
+from regent.errors import RegentError, ZooKeeperUnreachable
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.session_ending import end_session
 
 #: Where a child finds its end of the pipe.
 PIPE_VARIABLE: Final = "REGENT_GUARDIAN_FD"
+#: How often a session is taken from a child that lives and wants it back.
+_TAKE_OVERS: Final = 10
 
 logger = logging.getLogger(__name__)
 
@@ -90,6 +93,7 @@ class GuardedProcess:
             os.close(says)
         self._zookeeper = zookeeper
         self._on_end = on_end
+        self._credentials: Credentials | None = None
         self._thread = threading.Thread(
             target=self._guard, args=(hears,), name=f"guardian of {self.process.pid}", daemon=True
         )
@@ -105,18 +109,36 @@ class GuardedProcess:
         self._thread.join()
         return self.process.wait()
 
+    def expire(self) -> bool:
+        """End the session of a child that lives, as ZooKeeper does with one that was silent.
+
+        For tests of what the child does then. False if it has not named any session yet.
+        """
+        credentials = self._credentials
+        if credentials is None:
+            return False
+        for _ in range(_TAKE_OVERS - 1):
+            # The child may take its session back in the moment before it is closed.
+            with suppress(ZooKeeperUnreachable):
+                self._end_session(credentials)
+                return True
+        self._end_session(credentials)
+        return True
+
+    def _end_session(self, credentials: Credentials) -> None:
+        end_session(self._zookeeper, credentials.session_id, credentials.password)
+
     def _guard(self, hears: int) -> None:
-        credentials = None
         with os.fdopen(hears, "rb") as lines:
             for line in lines:
                 # A child that dies while writing leaves half a line.
                 if line.endswith(b"\n"):
-                    credentials = msgspec.json.decode(line, type=Credentials)
+                    self._credentials = msgspec.json.decode(line, type=Credentials)
         # The pipe ends with the child, and this makes sure of it.
         code = self.process.wait()
-        if credentials is not None:
+        if self._credentials is not None:
             try:
-                end_session(self._zookeeper, credentials.session_id, credentials.password)
+                self._end_session(self._credentials)
             except RegentError as error:
                 logger.warning("its session goes on until it times out: %s", error)
         if self._on_end is not None:

@@ -1,29 +1,34 @@
-"""The journal's own thread: a decision hands its records over and goes on.
+"""The journal's own thread: a decision hands its facts over and goes on.
 
 Encoding and writing cost more than many a decision, and so does the log for people, which is made
-from the same records. Records are numbered by the controller, so
-one that is dropped because the disk stands still shows as a gap.
+from the same records. So they wait until the decision is made, unless that takes long. Records are
+numbered by the controller, so one that is dropped because the disk stands still shows as a gap.
 """
 
 import queue
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
-from regent.journal.record import Record
+from regent.journal.record import FactBatch
 from regent.journal.writer import JournalWriter
 from regent.runtime.fact_log import log_record
 
 #: Batches that may wait for a disk that does not answer.
 WAITING_MAX: Final = 100_000
+#: How long a batch waits for a decision to be made, at most.
+HOLD_S: Final = 1.0
 
 
 class JournalThread:
-    """Takes records, in order, and never makes the caller wait."""
+    """Takes facts, in order, and never makes the caller wait."""
 
     def __init__(self, writer: JournalWriter) -> None:
         self._writer = writer
-        self._waiting: queue.Queue[Sequence[Record] | None] = queue.Queue(WAITING_MAX)
+        self._waiting: queue.Queue[FactBatch | None] = queue.Queue(WAITING_MAX)
+        self._is_free = threading.Event()
+        self._is_free.set()
         self._thread = threading.Thread(target=self._write, name="journal", daemon=True)
         self._dropped_count = 0
         self._thread.start()
@@ -38,12 +43,21 @@ class JournalThread:
         """Why the journal cannot be written at the moment."""
         return self._writer.trouble
 
-    def append(self, records: Sequence[Record]) -> None:
-        """Hand records over."""
+    def append(self, batch: FactBatch) -> None:
+        """Hand facts over."""
         try:
-            self._waiting.put_nowait(records)
+            self._waiting.put_nowait(batch)
         except queue.Full:
-            self._dropped_count += len(records)
+            self._dropped_count += len(batch)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A decision is being made: whatever can wait does not take its processor."""
+        self._is_free.clear()
+        try:
+            yield
+        finally:
+            self._is_free.set()
 
     def close(self) -> None:
         """Write all that was handed over, and end."""
@@ -51,7 +65,9 @@ class JournalThread:
         self._thread.join()
 
     def _write(self) -> None:
-        while (records := self._waiting.get()) is not None:
+        while (batch := self._waiting.get()) is not None:
+            self._is_free.wait(HOLD_S)
+            records = list(batch.records())
             self._writer.append(records)
             for record in records:
                 log_record(record)

@@ -5,7 +5,7 @@ What is modelled: the wire between processes, and that a process can be paused (
 that reaches it waits) or die (then nothing does).
 """
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from regent.broker.broker_core import BrokerCore
@@ -40,7 +40,7 @@ from regent.core.events import (
     TimerRang,
 )
 from regent.errors import ControllerMoved, RegentError, SessionLost
-from regent.journal.record import SCHEMA_VERSION, Record
+from regent.journal.record import FactBatch
 from regent.model.admin_requests import ControlledShutdown, ControlledShutdownAnswer
 from regent.model.facts import Fact
 from regent.model.ids import BROKER_EPOCH_UNKNOWN, BrokerId
@@ -347,17 +347,16 @@ class Process:
 
         self.after_ms(after_ms, ring)
 
-    def _record(self, facts: Iterable[Fact]) -> None:
+    def _record(self, facts: Sequence[Fact]) -> None:
         state = self.controller.state
-        for fact in facts:
-            self._sequence += 1
-            record = Record(
-                SCHEMA_VERSION,
-                self._sequence,
-                self.now_ms,
-                self.broker_id,
-                state.controller_epoch,
-                self._cause,
-                fact,
-            )
+        batch = FactBatch(
+            self._sequence + 1,
+            self.now_ms,
+            self.broker_id,
+            state.controller_epoch,
+            self._cause,
+            facts,
+        )
+        self._sequence += len(batch)
+        for record in batch.records():
             self.world.recorded(self, record)
