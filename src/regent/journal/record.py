@@ -93,6 +93,12 @@ def encode(record: Record) -> bytes:
     return _encoder.encode(record)
 
 
+def encode_lines(records: Sequence[Record]) -> list[bytes]:
+    """What `encode` gives for each, with its newline; much faster for many."""
+    # No line has a line break inside: JSON writes those as escapes.
+    return _encoder.encode_lines(records).splitlines(keepends=True)
+
+
 def decode(line: bytes) -> Record:
     """The record of a line; a ValueError says why there is none."""
     try:

@@ -16,17 +16,20 @@ import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
 
 from regent.errors import BadInput
-from regent.journal.record import Record, encode
+from regent.journal.record import Record, encode, encode_lines
 from regent.model.ids import BrokerId
 
 SEGMENT_BYTES: Final = 64 * 1024 * 1024
 BUFFER_BYTES_MAX: Final = 16 * 1024 * 1024
 #: From here on `append` writes by itself, so that one huge event cannot fill the buffer.
 FLUSH_BYTES: Final = 1024 * 1024
+#: Encoded in one go: enough that the calls no longer count, little enough to be held twice.
+_RECORDS_AT_ONCE: Final = 512
 
 SEGMENT_NAME: Final = re.compile(r"journal-(?P<controller_id>\d+)-(?P<number>\d{8,})\.jsonl")
 
@@ -116,17 +119,27 @@ class JournalWriter:
         """Take the records into the buffer; those that do not fit are counted and dropped."""
         if self.trouble is not None:
             self.flush()
-        for record in records:
-            line = encode(record) + b"\n"
-            if self.trouble is None and self._buffered_bytes + len(line) > self._flush_bytes:
-                self.flush()
-            # The newest are dropped, not the oldest: the file then has one gap per trouble,
-            # and everything that led up to it.
-            if self._buffer and self._buffered_bytes + len(line) > self._buffer_bytes_max:
-                self.dropped_count += 1
-                continue
-            self._buffer.append(line)
-            self._buffered_bytes += len(line)
+        waiting = iter(records)
+        while some := list(islice(waiting, _RECORDS_AT_ONCE)):
+            lines = encode_lines(some)
+            size_bytes = sum(map(len, lines))
+            if self.trouble is None and self._buffered_bytes + size_bytes <= self._flush_bytes:
+                self._buffer += lines
+                self._buffered_bytes += size_bytes
+            else:
+                for line in lines:
+                    self._keep(line)
+
+    def _keep(self, line: bytes) -> None:
+        if self.trouble is None and self._buffered_bytes + len(line) > self._flush_bytes:
+            self.flush()
+        # The newest are dropped, not the oldest: the file then has one gap per trouble,
+        # and everything that led up to it.
+        if self._buffer and self._buffered_bytes + len(line) > self._buffer_bytes_max:
+            self.dropped_count += 1
+            return
+        self._buffer.append(line)
+        self._buffered_bytes += len(line)
 
     def flush(self) -> None:
         """Write what is buffered, or note why that is impossible now."""
@@ -188,6 +201,10 @@ class JournalWriter:
 
     def _forget(self, written_bytes: int) -> None:
         """Take what is on disk out of the buffer; of a line cut short, the part that is there."""
+        if not self._buffered_bytes:
+            self._buffer.clear()
+            self._is_torn = False
+            return
         while self._buffer and len(self._buffer[0]) <= written_bytes:
             written_bytes -= len(self._buffer.popleft())
             self._is_torn = False
