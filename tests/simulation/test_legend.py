@@ -5,9 +5,9 @@ from typing import Final
 
 import pytest
 
+from regent.journal.transcript import HEADER, KINDS
 from regent.sim.character import FAULTS
 from regent.sim.checkers import all_checkers
-from regent.sim.trace import HEADER, KINDS
 
 DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "simulation.md"
 CHECKERS: Final = tuple(type(checker).__name__ for checker in all_checkers())

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from regent.cli.demo import PLAN
 from regent.cli.main import main
 from regent.sim.campaign import conduct
 from regent.sim.character import FAULTS
 from regent.sim.plan import write_plan
 from regent.sim.run import Verdict
 from tests.simulation.planted import ELECTION, SENDING, elect_the_dead, send_nothing, trip
+from tests.simulation.short_plan import PLAN
 
 Captured = pytest.CaptureFixture[str]
 

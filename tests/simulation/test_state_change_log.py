@@ -11,7 +11,7 @@ from typing import Final, get_args
 import pytest
 from typer.testing import CliRunner
 
-from regent.cli.main import app
+from regent.cli.main import to_app
 from regent.errors import BadInput
 from regent.model import facts
 from regent.model.control_requests import ControlRequest
@@ -289,7 +289,7 @@ def test_logs_are_not_mixed_with_others(tmp_path: Path) -> None:
 
 
 def test_the_command_keeps_logs_where_it_is_told(tmp_path: Path) -> None:
-    cli = CliRunner()
+    cli, app = CliRunner(), to_app(["simulate"])
     many = cli.invoke(
         app, ["simulate", "--seeds", "1..2", "--state-change-log", str(tmp_path / "a.log")]
     )

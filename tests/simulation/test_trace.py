@@ -2,13 +2,15 @@
 
 from typing import get_args
 
+from regent.journal.fact_words import WORDS
+from regent.journal.transcript import HEADER, KINDS, Line
 from regent.model.facts import Fact, LeaderElected
 from regent.model.ids import BrokerId, LeaderEpoch, ZkVersion
 from regent.model.states import PartitionState
 from regent.sim.plan import Step, draw_plan
 from regent.sim.run import run
 from regent.sim.steps import STEPS
-from regent.sim.trace import HEADER, KINDS, WORDS, Line, Trace, describe_step
+from regent.sim.trace import Trace, describe_step
 
 
 def test_every_fact_has_words() -> None:

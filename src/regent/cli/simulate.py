@@ -10,9 +10,10 @@ import typer
 from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from regent.cli.printing import print_json, print_plan, print_report, print_transcript, stderr
+from regent.cli.printing import stderr
 from regent.cli.printing import stdout as to_stdout
 from regent.cli.seeds import parse_seeds
+from regent.cli.simulation_printing import print_json, print_plan, print_report, print_transcript
 from regent.errors import BadInput
 from regent.sim.campaign import (
     CampaignReport,
