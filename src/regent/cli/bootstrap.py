@@ -17,6 +17,7 @@ from regent.errors import ClusterUnreachable, NotSupported, RequestRefused
 
 if TYPE_CHECKING:
     from regent.client.admin import Admin
+    from regent.client.cluster import Cluster
 
 #: Something was refused, or only a part was done; the output says what.
 EXIT_REFUSED: Final = 1
@@ -50,14 +51,22 @@ JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON.
 
 @contextmanager
 def connected(bootstrap: str, timeout_s: float) -> Iterator["Admin"]:
-    """A cluster for the length of a command; what it cannot do ends the command with a sentence."""
+    """What can be wished of a cluster, for the length of a command."""
     from regent.client.admin import Admin  # noqa: PLC0415
+
+    with asking(bootstrap, timeout_s) as cluster:
+        yield Admin(cluster)
+
+
+@contextmanager
+def asking(bootstrap: str, timeout_s: float) -> Iterator["Cluster"]:
+    """A cluster for the length of a command; what it cannot do ends the command with a sentence."""
     from regent.client.cluster import Cluster  # noqa: PLC0415
 
     addresses = parse_bootstrap(bootstrap)
     try:
         with Cluster(addresses, Patience(answer_s=timeout_s)) as cluster:
-            yield Admin(cluster)
+            yield cluster
     except ClusterUnreachable as error:
         complain(str(error))
         raise typer.Exit(EXIT_UNREACHABLE) from error

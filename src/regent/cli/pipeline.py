@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
+from msgspec.structs import astuple
 from rich.console import Console
 
+from regent.cli.pipeline_report import report
+from regent.cli.pipeline_watch import watch
 from regent.cli.printing import stdout
 from regent.cli.spark import MasterOption, need_spark
+from regent.cli.wave_files import read_waves
 from regent.errors import BadInput
 
 if TYPE_CHECKING:
@@ -65,6 +69,14 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     stuck_after_s: Annotated[
         float, typer.Option(min=0, help="A move or deletion without progress for longer is stuck.")
     ] = 600,
+    plan: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A reassignment, or a folder of `regent plan`: makes plan_vs_actual, which says"
+            " what became of it. May be repeated.",
+        ),
+    ] = None,
     master: MasterOption = "local[*]",
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
@@ -86,6 +98,7 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     from regent.pipeline.run import run as make_tables  # noqa: PLC0415
     from regent.pipeline.session import session_for  # noqa: PLC0415
     from regent.pipeline.settings import Settings  # noqa: PLC0415
+    from regent.pipeline.sources.planned import PlannedReplicas  # noqa: PLC0415
 
     inputs = [
         *find_inputs(SourceKind.JOURNAL, given["--journal"]),
@@ -97,7 +110,12 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         offline_longer_than_ms=round(offline_longer_than_s * 1000),
         stuck_after_ms=round(stuck_after_s * 1000),
     )
-    job = Job(tuple(inputs), OutputFolder(out), ReadingOptions(cluster, timezone), limits)
+    planned = tuple(
+        PlannedReplicas(wave.path, *astuple(move.target))
+        for wave in read_waves(plan or ())
+        for move in wave.moves
+    )
+    job = Job(tuple(inputs), OutputFolder(out), ReadingOptions(cluster, timezone), limits, planned)
     with job.folder.held():
         before = job.folder.manifest()
         if before is not None and is_done(job):
@@ -108,6 +126,10 @@ def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
             with session_for(sum(file.bytes for file in inputs), master) as spark:
                 manifest = make_tables(spark, job, advance)
     _tell(manifest, out, as_json=as_json, was_done=False)
+
+
+app.command()(report)
+app.command()(watch)
 
 
 def _add_more(given: dict[str, list[str]], more: Sequence[str]) -> None:

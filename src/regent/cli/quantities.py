@@ -1,4 +1,4 @@
-"""Quantities as people type and read them: bytes, shares, broker ids."""
+"""Quantities as people type and read them: bytes, times, shares, broker ids."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,6 +15,7 @@ FACTORS: Final = {
     "G": 10**9, "GB": 10**9, "GIB": 2**30,
     "T": 10**12, "TB": 10**12, "TIB": 2**40,
 }
+SECONDS: Final = {"": 1.0, "s": 1.0, "ms": 0.001, "m": 60.0, "min": 60.0, "h": 3600.0}
 # fmt: on
 _SIZE: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][0-9]+)?)\s*([A-Za-z]*)")
 _STEPS: Final = ("", "k", "M", "G", "T", "P")
@@ -26,6 +27,15 @@ def read_bytes(text: str, option: str) -> float:
     factor = None if found is None else FACTORS.get(found[2].upper())
     if found is None or factor is None:
         raise BadInput(f"{option}: {text!r} is no number of bytes; write it like 500GB or 1.5TiB")
+    return float(found[1]) * factor
+
+
+def read_seconds(text: str, option: str) -> float:
+    """`10s`, `500ms`, `2m` or a plain number of seconds."""
+    found = _SIZE.fullmatch(text.strip())
+    factor = None if found is None else SECONDS.get(found[2].lower())
+    if found is None or factor is None or float(found[1]) * factor <= 0:
+        raise BadInput(f"{option}: {text!r} is no length of time; write it like 10s or 2m")
     return float(found[1]) * factor
 
 

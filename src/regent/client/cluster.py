@@ -79,6 +79,10 @@ class Cluster:
         """How many replicas each topic needs in sync, of those whose configuration may be seen."""
         return self._ask_any(lambda connection: read_min_isr(connection, topics))
 
+    def ask_any(self, request: Struct) -> Any:
+        """Ask whoever answers first; the request must bear being asked twice."""
+        return self._ask_any(lambda connection: connection.ask(request))
+
     def _ask_any(self, reading: Callable[[Connection], T]) -> T:
         failures: list[BrokerGone] = []
         for address in self._candidates():
@@ -99,6 +103,12 @@ class Cluster:
             connection = Connection.open(address, self._patience)
             self._connections[address] = connection
         return connection
+
+    # --- what one broker can answer -----------------------------------------------------------
+
+    def ask_at(self, address: Address, request: Struct) -> Any:
+        """Ask this broker and nobody else; raises `BrokerGone` if it does not answer."""
+        return self._connect(address).ask(request)
 
     # --- what only the controller can answer --------------------------------------------------
 

@@ -23,6 +23,7 @@ from regent.pipeline.elections import election_latency, elections
 from regent.pipeline.incidents import incidents
 from regent.pipeline.isr_churn import isr_churn
 from regent.pipeline.outages import outages
+from regent.pipeline.plan_vs_actual import plan_vs_actual
 from regent.pipeline.reassignments import reassignments
 from regent.pipeline.replica_timelines import replica_timelines
 from regent.pipeline.session import Profile, open_session, ship
@@ -30,11 +31,13 @@ from regent.pipeline.settings import Settings
 from regent.pipeline.sources.journal import read_journal
 from regent.pipeline.sources.layouts import read_layout
 from regent.pipeline.sources.loads import read_loads
+from regent.pipeline.sources.planned import PlannedReplicas, planned_table
 from regent.pipeline.sources.snapshots import read_snapshots
 from regent.pipeline.sources.state_change_log import read_state_change_log
 from regent.pipeline.timelines import timelines
 
 __all__ = [
+    "PlannedReplicas",
     "Profile",
     "Settings",
     "availability",
@@ -54,6 +57,8 @@ __all__ = [
     "once",
     "open_session",
     "outages",
+    "plan_vs_actual",
+    "planned_table",
     "read_journal",
     "read_layout",
     "read_loads",

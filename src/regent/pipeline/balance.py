@@ -5,7 +5,7 @@ adds to its brokers' counts it takes away again when it ends, so the counts at a
 of all changes up to there; an interval between two points is never seen.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
@@ -19,6 +19,8 @@ from regent.pipeline.stretches import until_here
 
 #: What is counted on each broker; `lives` only says whether it was there.
 COUNTS: Final = ("leaders", "replicas", "preferred", "lives")
+#: What is compared with each other: the brokers of a cluster, at one time.
+POINT: Final = ("cluster", "at_ms")
 
 
 def balance(
@@ -45,8 +47,8 @@ def balance(
         "leaders",
         "replicas",
         "preferred",
-        F.try_divide("leaders", F.sum("leaders").over(_whole_cluster())).alias("leader_share"),
-        F.try_divide("replicas", F.sum("replicas").over(_whole_cluster())).alias("replica_share"),
+        F.try_divide("leaders", F.sum("leaders").over(_all_brokers())).alias("leader_share"),
+        F.try_divide("replicas", F.sum("replicas").over(_all_brokers())).alias("replica_share"),
         F.col("leaders_gini").alias("leader_gini"),
         F.col("replicas_gini").alias("replica_gini"),
     )
@@ -198,15 +200,15 @@ def with_counts(changes: DataFrame, points: DataFrame) -> DataFrame:
     )
 
 
-def with_gini(counts: DataFrame, name: str) -> DataFrame:
+def with_gini(counts: DataFrame, name: str, within: Sequence[str] = POINT) -> DataFrame:
     """Add how uneven a count is over the brokers of a point: 0 when all have the same.
 
     With x sorted upwards, of n brokers, it is (2 Σ i·xᵢ - (n + 1) Σ x) / (n Σ x).
     """
-    upwards = Window.partitionBy("cluster", "at_ms").orderBy(name, "broker_id")
-    weighted = F.sum(F.col("place") * F.col(name)).over(_whole_cluster())
-    brokers = F.count(F.lit(1)).over(_whole_cluster())
-    total = F.sum(name).over(_whole_cluster())
+    upwards = Window.partitionBy(*within).orderBy(name, "broker_id")
+    weighted = F.sum(F.col("place") * F.col(name)).over(_all_brokers(within))
+    brokers = F.count(F.lit(1)).over(_all_brokers(within))
+    total = F.sum(name).over(_all_brokers(within))
     gini = F.try_divide(weighted * 2 - (brokers + 1) * total, brokers * total)
     return (
         counts.withColumn("place", F.row_number().over(upwards))
@@ -215,8 +217,8 @@ def with_gini(counts: DataFrame, name: str) -> DataFrame:
     )
 
 
-def _whole_cluster() -> WindowSpec:
+def _all_brokers(within: Sequence[str] = POINT) -> WindowSpec:
     """All brokers of a cluster at one point."""
-    return Window.partitionBy("cluster", "at_ms").rowsBetween(
+    return Window.partitionBy(*within).rowsBetween(
         Window.unboundedPreceding, Window.unboundedFollowing
     )

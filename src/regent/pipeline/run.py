@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, json
 from msgspec.structs import asdict
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,8 +21,9 @@ from regent.pipeline.inputs import InputFile, SourceKind
 from regent.pipeline.output import Counts, Manifest, OutputFolder
 from regent.pipeline.session import LIGHT_BYTES
 from regent.pipeline.settings import Settings
+from regent.pipeline.sources.planned import PlannedReplicas, planned_table
 from regent.pipeline.sources.state_change_log import complete_from_other_files
-from regent.pipeline.tables import TABLES, Table
+from regent.pipeline.tables import PLAN_TABLE, PLANNED, TABLES, Table
 
 #: Raised whenever the same input would give other tables, so that old folders are made anew.
 PIPELINE_VERSION: Final = 1
@@ -40,6 +41,8 @@ class Job(Struct, frozen=True):
     folder: OutputFolder
     reading: ReadingOptions = ReadingOptions()
     limits: Settings = Settings()
+    #: What plans wanted, to be held against what happened.
+    planned: tuple[PlannedReplicas, ...] = ()
 
     @property
     def is_small(self) -> bool:
@@ -52,7 +55,13 @@ class Job(Struct, frozen=True):
             "pipeline_version": PIPELINE_VERSION,
             "reading": asdict(self.reading),
             "limits": asdict(self.limits),
+            **({"planned": _as_in_json(self.planned)} if self.planned else {}),
         }
+
+
+def _as_in_json(value: Any) -> Any:
+    """What a manifest gives back of this: lists where there were tuples."""
+    return json.decode(json.encode(value))
 
 
 def is_done(job: Job) -> bool:
@@ -85,7 +94,8 @@ def run(
         [*kept.values(), *ingest(spark, folder, fresh, job.reading)], key=lambda file: file.path
     )
     transitions, rows = _make_transitions(spark, job, on_progress)
-    rows |= _make_tables(spark, job, transitions, tables, on_progress)
+    wanted = (*tables, PLAN_TABLE) if job.planned else tables
+    rows |= _make_tables(spark, job, transitions, wanted, on_progress)
     rows[QUARANTINE] = folder.staged_rows(QUARANTINE)
     counts = Counts(
         sum(file.lines for file in counted),
@@ -183,6 +193,8 @@ def _make_tables(
     def read(name: str) -> DataFrame:
         if name == TRANSITIONS:
             return transitions
+        if name == PLANNED:
+            return planned_table(spark, job.planned)
         made[name].result()
         table = folder.read_staged(spark, name, shapes[name])
         return _in_one_piece(table) if job.is_small else table

@@ -387,6 +387,32 @@ REASSIGNMENTS: Final = table(
     ("is_stalled", BOOLEAN),  # whether that was too long, be it over or not
 )
 
+#: Grain: (plan, topic, partition): where a plan wants a partition to be.
+PLANNED: Final = table(("plan", STRING), ("topic", STRING), ("partition", INT), ("wanted", BROKERS))
+
+#: Grain: (cluster, plan, topic, partition): what became of each wish of a plan.
+PLAN_VS_ACTUAL: Final = table(
+    ("cluster", STRING),
+    ("plan", STRING),  # the file
+    ("topic", STRING),
+    ("partition", INT),
+    ("wanted", BROKERS),
+    ("replicas_before", BROKERS),  # null when no move to what is wanted was seen
+    ("replicas_now", BROKERS),  # as the history ends; null when there is no such partition
+    ("is_as_wanted", BOOLEAN),
+    # as in `reassignments`, of the last move to what is wanted; without one: already there, not
+    # started, or no such partition
+    ("outcome", STRING),
+    ("start_ms", LONG),
+    ("end_ms", LONG),  # null while it lasts
+    ("duration_ms", LONG),
+    # how unevenly all replicas of the cluster lie on its brokers: had the plan not been, had it all
+    # been done, and as it is now
+    ("replica_gini_before", DOUBLE),
+    ("replica_gini_wanted", DOUBLE),
+    ("replica_gini_now", DOUBLE),
+)
+
 #: Grain: (cluster, topic, start_epoch, start_sequence).
 DELETIONS: Final = table(
     ("cluster", STRING),

@@ -25,6 +25,7 @@ from regent.pipeline.incidents import incidents
 from regent.pipeline.isr_churn import isr_churn
 from regent.pipeline.last_layout import last_blast_radius
 from regent.pipeline.outages import outages
+from regent.pipeline.plan_vs_actual import plan_vs_actual
 from regent.pipeline.reassignments import reassignments
 from regent.pipeline.replica_timelines import replica_timelines
 from regent.pipeline.timelines import timelines
@@ -44,6 +45,8 @@ class Table(Struct, frozen=True):
     has_limits: bool = False
 
 
+#: Not a table of a run but what it was given: the wishes of plans.
+PLANNED: Final = "planned"
 #: The columns that name a step of a partition's life.
 STEP: Final = ("cluster", "topic", "partition", "start_epoch", "start_sequence")
 
@@ -67,4 +70,7 @@ TABLES: Final = (
     Table("blast_radius",      schemas.BLAST_RADIUS,      last_blast_radius, ("timelines", "broker_lives"), ("cluster", "scope", "a", "b"), has_limits=True),
     Table("incidents",         schemas.INCIDENTS,         incidents,         ("transitions", "violations", "outages", "controller_reigns", "broker_lives", "elections"), ("cluster", "incident_id"), has_limits=True),
 )
+
+#: Made only by runs that are given a plan.
+PLAN_TABLE: Final = Table("plan_vs_actual", schemas.PLAN_VS_ACTUAL, plan_vs_actual, (PLANNED, "reassignments", "timelines"), ("cluster", "plan", "topic", "partition"))
 # fmt: on
