@@ -114,3 +114,7 @@ APIS: Final[Mapping[int, Api]] = {
     )
 }
 # fmt: on
+
+#: Said to be spoken from here on, though it is not. librdkafka before 2.10 compresses with gzip,
+#: snappy and lz4 only for brokers that speak Produce 0; it speaks a later one then (KAFKA-18659).
+ADVERTISED_SINCE: Final[Mapping[ApiKey, int]] = {ApiKey.PRODUCE: 0}

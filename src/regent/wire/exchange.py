@@ -41,7 +41,7 @@ from regent.wire import (
     topics,
     update_metadata,
 )
-from regent.wire.apis import APIS, Api, ApiKey
+from regent.wire.apis import ADVERTISED_SINCE, APIS, Api, ApiKey
 from regent.wire.client_conversions import CLIENT_CONVERSIONS, ClientConversion
 from regent.wire.frames import frame_prefix, to_frame
 from regent.wire.headers import (
@@ -357,8 +357,12 @@ def encode_api_versions_answer(
     values = {
         "error_code": KioErrorCode.none if is_spoken else KioErrorCode.unsupported_version,
         "api_keys": [
-            {"api_key": a.key, "min_version": a.first_version, "max_version": a.last_version}
-            for a in served
+            {
+                "api_key": api.key,
+                "min_version": ADVERTISED_SINCE.get(api.key, api.first_version),
+                "max_version": api.last_version,
+            }
+            for api in served
         ],
         "throttle_time": NOT_THROTTLED,
     }

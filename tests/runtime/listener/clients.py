@@ -3,7 +3,17 @@
 import importlib
 import warnings
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+import pytest
+
+#: For tests of theirs, as a `pytestmark`.
+CLIENT_WARNINGS: Final = [
+    pytest.mark.filterwarnings("ignore:read_text is deprecated:DeprecationWarning"),
+    # kafka-python leaves sockets of brokers that are gone to the garbage collector.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
 
 
 def _imported(name: str) -> ModuleType:
@@ -17,3 +27,5 @@ kafka_python_admin: Any = _imported("kafka.admin")
 kafka_python_errors: Any = _imported("kafka.errors")
 confluent: Any = _imported("confluent_kafka")
 confluent_admin: Any = _imported("confluent_kafka.admin")
+aiokafka: Any = _imported("aiokafka")
+aiokafka_admin: Any = _imported("aiokafka.admin")
