@@ -5,6 +5,10 @@ PYTHON := $(VENV)/bin/python
 REGENT := $(VENV)/bin/regent
 STAMP  := $(VENV)/.installed
 SEEDS  ?= 0..99
+# For `make soak`; without a SEED, any.
+SECONDS ?= 900
+FAULTS  ?= 200
+SEED    ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test cluster check lint types fmt sim soak bench behaviours mutants docs clean
@@ -50,9 +54,8 @@ fmt: setup  ## format the code and repair what can be repaired by itself
 sim: setup  ## simulate clusters under faults: make sim SEEDS=0..99
 	$(REGENT) simulate --seeds $(SEEDS)
 
-soak: setup  ## simulate 1000 seeds, result in build/soak.json
-	@mkdir -p build
-	@$(REGENT) simulate --seeds 0..999 --json > build/soak.json; status=$$?; cat build/soak.json; exit $$status
+soak: setup  ## 1000 simulated clusters, then a real one: make soak SECONDS=900 FAULTS=200 SEED=1
+	$(PYTHON) -m tests.chaos --seconds $(SECONDS) --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 bench: setup  ## measure, result in build/bench.json
 	$(PYTHON) -m benchmarks.all

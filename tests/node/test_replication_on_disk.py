@@ -1,5 +1,6 @@
 """A leader and a follower with logs on disk, joined by the very bytes of Kafka's Fetch."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -174,6 +175,26 @@ def test_damaged_records_are_asked_for_again(pair: Pair) -> None:
     pair.talk()
 
     assert content(pair, pair.follower) == content(pair, pair.leader) != b""
+
+
+def test_a_follower_whose_log_cannot_be_cut_still_follows_the_others(pair: Pair) -> None:
+    """One damaged replica must not take all that are fetched from the same leader along."""
+    pair.order(T0, T1)
+    pair.append(T0, b"a")
+    pair.talk()
+    ahead = pair.log(pair.follower).admit(batch_of(b"b"))
+    assert isinstance(ahead, CheckedBatch)
+    pair.log(pair.follower).append(LeaderEpoch(1), (ahead,))
+    damaged = pair.stores[B2].open(T0)._segments.active
+    os.pwrite(damaged._opened, bytes(12), 0)
+    damaged._recent.clear()
+
+    pair.order(T0, T1, epoch=2)
+    pair.append(T1, b"c")
+    pair.talk()
+
+    assert pair.log(pair.follower).end_offset == 2
+    assert content(pair, pair.follower, T1) == content(pair, pair.leader, T1) != b""
 
 
 def test_a_follower_that_is_too_far_behind_goes_on_where_the_leader_begins(pair: Pair) -> None:

@@ -1,16 +1,17 @@
 """Nodes that are stopped, started again, and started where they must not be."""
 
+import resource
+import signal
 from pathlib import Path
 
 from tests.node.nodes import Nodes
-from tests.node.test_nodes_and_their_clients import (
+from tests.node.test_nodes_and_their_clients import described, leader_of, make_topic, read_all
+from tests.runtime.listener.clients import (
     CLIENT_WARNINGS,
-    described,
-    leader_of,
-    make_topic,
-    read_all,
+    confluent_admin,
+    kafka_python,
+    kafka_python_errors,
 )
-from tests.runtime.listener.clients import confluent_admin, kafka_python, kafka_python_errors
 from tests.support.waiting import eventually
 
 pytestmark = CLIENT_WARNINGS
@@ -76,6 +77,34 @@ def test_nobody_takes_the_id_of_another(nodes: Nodes, tmp_path: Path) -> None:
     )
 
     assert "another process is broker 1 in this cluster" in said
+
+
+def test_a_port_in_use_is_named(nodes: Nodes) -> None:
+    nodes.start(1)
+
+    said = nodes.refused(2, "--listen", nodes.bootstrap)
+
+    assert f"cannot listen on {nodes.bootstrap}" in said
+
+
+def test_a_leader_whose_disk_is_full_goes_and_takes_nothing_along(three: Nodes) -> None:
+    """Its last write is undone and not acknowledged; the producer goes on with the next leader."""
+    make_topic(three)
+    leader = leader_of(three)
+    process = three.by_id[leader].process
+    values = [b"%d" % number + bytes(50_000) for number in range(10)]
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (5 * len(values[0]), -1))
+
+    produce(three, *values)
+
+    eventually(lambda: process.poll() is not None, "the end of the leader")
+    assert process.returncode not in {0, -signal.SIGXFSZ}
+    assert "is offline: [Errno 27] File too large" in three.log(leader).read_text()
+    assert leader_of(three) != leader
+    assert read_all(three, len(values)) == values
+    three.kill(leader)
+    three.start(leader)
+    eventually(lambda: len(described(three)[0]["isr_nodes"]) == 3, "its return to the ISR")
 
 
 def test_a_topics_own_settings_hold_at_once_and_when_they_change(nodes: Nodes) -> None:

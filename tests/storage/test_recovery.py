@@ -147,6 +147,22 @@ def test_damage_below_the_recovery_point_refuses_the_log(tmp_path: Path) -> None
     assert open_log(tmp_path, known=LastKnown(recovery_point=4)).end_offset == 4
 
 
+def test_damage_that_a_reader_meets_is_met_by_all_who_come_later(tmp_path: Path) -> None:
+    """Else they would go on in the next segment, and never know that records are missing."""
+    filled(tmp_path, segment_bytes=400).close()
+    spoil(segment_files(tmp_path)[0], 10)
+    for index in (tmp_path / str(T0)).glob("*.index"):
+        index.unlink()
+
+    again = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+
+    for _ in range(2):
+        with pytest.raises(CorruptLog, match=r"byte 0, at offset 0: .* claims"):
+            again.read(0, 1_000)
+    assert values_from(again, 6)[0] == (6, b"3")
+    assert again.end_offset == 24
+
+
 def test_segments_before_the_recovery_point_are_not_read(tmp_path: Path) -> None:
     """A crash must not cost the reading of a terabyte."""
     log = filled(tmp_path, segment_bytes=300)

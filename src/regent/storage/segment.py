@@ -43,6 +43,8 @@ class Segment:
         self._index = OffsetIndex()
         self._times = TimeIndex()
         self._unindexed_bytes = 0
+        #: Found when the indexes were made again. Nothing before or after it is served.
+        self._damage: CorruptLog | None = None
         #: Where batches begin, by base offset: readers mostly want the latest.
         self._recent: dict[int, int] = {}
         try:
@@ -74,13 +76,19 @@ class Segment:
 
     def load(self) -> None:
         """Take the indexes from their files or, if these do not fit, from the segment itself."""
+        if self._damage is not None:
+            raise self._damage.with_traceback(None)
         if self._is_loaded:
             return
         self._is_loaded = True
         if not self._load_files():
+            end_offset = self.end_offset
             for each in self.recover():
                 if isinstance(each, Damage):
-                    raise self._corrupt(each)
+                    self._damage = self._corrupt(each)
+                    # Else whoever comes later would take the segment to end here.
+                    self.end_offset = end_offset
+                    raise self._damage
 
     def save_indexes(self) -> None:
         """Write both index files: the segment is complete, or the log is closed."""
