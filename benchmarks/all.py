@@ -30,6 +30,9 @@ MODULES: Final[Mapping[str, tuple[str, ...]]] = {
     "failover": ("--partitions", "1000,2000", "--repetitions", "1"),
     "live_events": ("--partitions", "1200", "--topics", "5"),
     "detection": ("--repetitions", "1"),
+    "cluster_start": ("--repetitions", "1"),
+    "client_failover": ("--rounds", "1"),
+    "throughput": ("--megabytes", "20"),
 }
 #: These take minutes however small they are, so a quick look leaves them out.
 SPARK_MODULES: Final = ("plan", "blast_radius", "pipeline", "watch")

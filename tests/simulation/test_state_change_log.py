@@ -24,7 +24,7 @@ from regent.sim.state_change_log import StateChangeLogKeeper
 pytestmark = pytest.mark.requirement("Q1")
 
 #: Between them they show every sentence.
-SEEDS: Final = (8, 13, 15)
+SEEDS: Final = (5, 14, 27)
 #: In this one some requests arrive after they were repeated, and answered.
 LATE: Final = 25
 LINE: Final = re.compile(

@@ -260,7 +260,7 @@ class ScriptedBroker:
                         return
                     link.sendall(frame)
 
-    def _answer_to(self, message: bytes, link: socket.socket) -> bytes | None:
+    def _answer_to(self, message: bytes | bytearray, link: socket.socket) -> bytes | None:
         """A frame to send, or None to hang up."""
         call = decode_request(message)
         kind = None if call.header.api_key == ApiKey.API_VERSIONS else type(call.request)

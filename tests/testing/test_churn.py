@@ -8,7 +8,7 @@ import pytest
 from regent.errors import BadInput
 from regent.testing import Churn, Cluster
 from regent.testing.broker_process import Condition
-from regent.testing.churn_plan import plan_churn
+from regent.testing.churn_plan import ChurnKind, plan_churn
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +52,22 @@ def test_it_goes_on_beside_what_is_in_its_context(cluster: Cluster) -> None:
 
     assert conditions(cluster) == {Condition.RUNNING}
     assert all(cluster.broker(each).cut_file.read().ports == frozenset() for each in (1, 2, 3))
+
+
+def test_partitions_are_moved_and_sessions_end(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each passes by itself: nothing is under way at the end."""
+    cluster.create_topic("moved", partitions=3, replication_factor=2)
+
+    kinds = {step.kind for step in Churn(cluster, seed=2, faults=6, kinds=["expire", "move"])}
+
+    assert kinds == {ChurnKind.EXPIRE, ChurnKind.MOVE}
+    assert "moves" in capsys.readouterr().out
+    for partition in range(3):
+        assert len(cluster.partition("moved", partition).assignment.replicas) == 2
+        assert not cluster.partition("moved", partition).assignment.is_reassigning
+    assert conditions(cluster) == {Condition.RUNNING}
 
 
 def test_what_goes_wrong_beside_it_is_raised_in_the_end(cluster: Cluster) -> None:

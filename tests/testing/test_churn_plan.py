@@ -5,7 +5,14 @@ from itertools import islice
 import pytest
 
 from regent.errors import BadInput
-from regent.testing.churn_plan import FAULTS, REMEDIES, ChurnKind, ChurnStep, plan_churn
+from regent.testing.churn_plan import (
+    FAULTS,
+    PASSING,
+    REMEDIES,
+    ChurnKind,
+    ChurnStep,
+    plan_churn,
+)
 
 SEEDS = range(20)
 
@@ -26,8 +33,9 @@ def test_a_majority_is_always_left(brokers: int, broken_max: int) -> None:
     for seed in SEEDS:
         broken = worst = 0
         for step in steps(seed, brokers):
-            broken += 1 if step.is_fault else -1
-            worst = max(worst, broken)
+            worst = max(worst, broken + step.is_fault)
+            if step.kind not in PASSING:
+                broken += 1 if step.is_fault else -1
         assert worst == broken_max
 
 
@@ -40,7 +48,8 @@ def test_what_is_broken_is_mended_by_its_own_remedy(brokers: int) -> None:
             for broker_id in step.broker_ids:
                 if step.is_fault:
                     assert broker_id not in broken
-                    broken[broker_id] = step.kind
+                    if step.kind not in PASSING:
+                        broken[broker_id] = step.kind
                 else:
                     assert REMEDIES[broken.pop(broker_id)] is step.kind
 
@@ -52,6 +61,16 @@ def test_one_cut_at_a_time() -> None:
         for step in steps(seed, 7):
             cuts += {ChurnKind.CUT: 1, ChurnKind.HEAL: -1}.get(step.kind, 0)
             assert cuts <= 1
+
+
+def test_a_move_names_every_broker_that_is_well() -> None:
+    """In any order: how many replicas a partition has is not known to the schedule."""
+    plan = plan_churn(1, [1, 2, 3], kinds=[ChurnKind.MOVE], rest_s=(0, 0))
+    moves = list(islice(plan, 50))
+
+    assert {tuple(sorted(step.broker_ids)) for step in moves} == {(1, 2, 3)}
+    assert len({step.broker_ids for step in moves}) == 6
+    assert all(0 <= step.lot < 1 for step in moves)
 
 
 def test_every_kind_comes_about() -> None:

@@ -29,6 +29,10 @@ def produce(cluster: Cluster, topic: str) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
+def journal_files(cluster: Cluster) -> list[Path]:
+    return [path for path in cluster.journal_dir.rglob("*.jsonl") if path.stat().st_size]
+
+
 def test_every_broker_knows_every_other_one(cluster: Cluster) -> None:
     """A client may begin with any of them."""
     seen = [cluster.seen_by(broker_id) for broker_id in cluster.broker_ids]
@@ -111,6 +115,28 @@ def test_a_follower_that_is_cut_off_from_its_leader_falls_out_of_sync(cluster: C
     cluster.wait_until(lambda: set(cluster.isr("apart")) == {1, 2, 3}, "all in sync")
 
 
+def test_a_broker_whose_session_is_ended_comes_back_by_itself(cluster: Cluster) -> None:
+    """The controller too, which loses its office; the process is the same one."""
+    broker = cluster.broker(cluster.controller_id())
+    pid, registered = broker.pid, "registered as broker, epoch"
+    before = cluster.logs(broker.broker_id).count(registered)
+
+    cluster.expire_session(broker.broker_id)
+
+    cluster.wait_until_ready(broker.broker_id)
+    cluster.wait_until(
+        lambda: cluster.logs(broker.broker_id).count(registered) == before + 1, "a registration"
+    )
+    assert broker.pid == pid
+
+
+def test_all_journals_are_in_one_folder(cluster: Cluster) -> None:
+    """So that `regent pipeline run` can be given just that."""
+    writers = {file.relative_to(cluster.journal_dir).parts[0] for file in journal_files(cluster)}
+
+    assert f"broker-{cluster.controller_id()}" in writers
+
+
 def test_what_makes_no_sense_is_refused(cluster: Cluster) -> None:
     with pytest.raises(BadInput, match="there is no broker 9 in this cluster; there are 1, 2, 3"):
         cluster.kill(9)
@@ -156,7 +182,7 @@ def test_nothing_is_left_in_the_end() -> None:
     cluster.start()
     brokers = [cluster.broker(broker_id) for broker_id in cluster.broker_ids]
     pids = [broker.pid for broker in brokers]
-    folder = cluster.journal_dirs[0].parents[1]
+    folder = cluster.journal_dir.parent
 
     cluster.pause(1)
     cluster.kill(2)

@@ -7,14 +7,15 @@ from pathlib import Path
 SOMEBODYS_TESTS = """
 import pytest
 
-@pytest.mark.regent_cluster(brokers=1)
-def test_with_a_fixture(regent_cluster):
-    regent_cluster.create_topic("orders", partitions=2)
-    assert regent_cluster.leader("orders", 1) == 1
+@pytest.mark.kafka_cluster(brokers=1)
+def test_with_a_fixture(kafka_cluster, kafka_bootstrap):
+    kafka_cluster.create_topic("orders", partitions=2)
+    assert kafka_cluster.leader("orders", 1) == 1
+    assert kafka_bootstrap == kafka_cluster.bootstrap
 
-def test_with_a_factory(regent_cluster_factory):
-    one = regent_cluster_factory(brokers=1)
-    other = regent_cluster_factory(1, config={"num.partitions": 2})
+def test_with_a_factory(kafka_cluster_factory):
+    one = kafka_cluster_factory(brokers=1)
+    other = kafka_cluster_factory(1, config={"num.partitions": 2})
     assert one.bootstrap != other.bootstrap
     assert 1 / 0
 """

@@ -19,7 +19,14 @@ ONE, TWO = BrokerId(1), BrokerId(2)
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[BrokerProcess]:
     """Broker 1, which was never started."""
-    made = BrokerProcess(1, tmp_path, HeldPort(), properties=tmp_path / "none", rack="attic")
+    made = BrokerProcess(
+        1,
+        tmp_path,
+        HeldPort(),
+        journal_dir=tmp_path / "journal",
+        properties=tmp_path / "none",
+        rack="attic",
+    )
     yield made
     made.end_for_good()
 

@@ -1,46 +1,35 @@
-"""The command line. It turns what a person typed into calls, and what went wrong into sentences."""
+"""The command line. It turns what a person typed into calls, and what went wrong into sentences.
+
+Each command is a module of this room, and only the one that was asked for is imported: a broker
+need not wait for the simulator.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Final
 
 import typer
 
-from regent.cli.blast_radius import blast_radius
-from regent.cli.brokers import app as brokers
-from regent.cli.controller import app as controller
-from regent.cli.demo import demo
-from regent.cli.down import down
-from regent.cli.elect import app as elect
-from regent.cli.node import node
-from regent.cli.pipeline import app as pipeline
-from regent.cli.pipeline_report import report
-from regent.cli.pipeline_watch import watch
-from regent.cli.plan import app as plan
 from regent.cli.printing import VERSION
-from regent.cli.reassign import app as reassign
-from regent.cli.simulate import simulate
-from regent.cli.snapshot import snapshot
-from regent.cli.status import status
-from regent.cli.topics import app as topics
-from regent.cli.up import up
-from regent.cli.what_if import what_if
-from regent.cli.zookeeper import zookeeper
 from regent.errors import RegentError
 
+#: In the order in which `regent --help` shows them. The module of that name has a function of that
+#: name, or an `app` with commands of its own.
+# fmt: off
+COMMANDS: Final = (
+    "demo", "up", "down",
+    "status", "snapshot", "what-if", "blast-radius",
+    "simulate", "zookeeper", "node",
+    "brokers", "controller", "topics", "reassign", "elect", "loads", "plan", "pipeline",
+)
+# fmt: on
 #: What sysexits.h calls a command that was used wrongly. Typer's 2 means something else here.
 EXIT_USAGE: Final = 64
 EXIT_INTERRUPTED: Final = 130
 
 #: What typer raises for a wrong option; it has moved between typer's releases.
 _UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
-
-app = typer.Typer(
-    name="regent",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
 
 
 def _show_version(is_wanted: bool) -> None:
@@ -49,7 +38,6 @@ def _show_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def regent(
     context: typer.Context,
     _version: Annotated[
@@ -69,26 +57,34 @@ def regent(
         print(context.get_help())
 
 
-pipeline.command()(report)
-pipeline.command()(watch)
-# In the order in which `regent --help` shows them.
-COMMANDS: Final = (
-    *(demo, up, down),
-    *(status, snapshot, what_if, blast_radius),
-    *(simulate, zookeeper, node),
-)
-GROUPS: Final = (brokers, controller, topics, reassign, elect, plan, pipeline)
-for command in COMMANDS:
-    app.command()(command)
-for group in GROUPS:
-    app.add_typer(group)
+def to_app(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The front door with these commands and no others."""
+    app = typer.Typer(
+        name="regent",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback(invoke_without_command=True)(regent)
+    for command in commands:
+        name = command.replace("-", "_")
+        module = import_module(f"regent.cli.{name}")
+        group = getattr(module, "app", None)
+        if group is None:
+            app.command()(getattr(module, name))
+        else:
+            app.add_typer(group)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and give its exit code."""
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    # Whoever asks for help, or for something that is not there, is shown all there is.
+    asked = [word for word in words[:1] if word in COMMANDS]
     try:
-        code = app(
-            args=None if arguments is None else list(arguments),
+        code = to_app(asked or COMMANDS)(
+            args=words,
             prog_name="regent",
             standalone_mode=False,
         )

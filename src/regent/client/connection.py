@@ -29,6 +29,7 @@ from regent.wire.exchange import (
 )
 from regent.wire.frames import FrameReader
 from regent.wire.headers import RequestHeader
+from regent.wire.strict_reader import Content
 
 CLIENT_ID: Final = "regent"
 RECEIVE_BYTES: Final = 1 << 18
@@ -130,7 +131,7 @@ class Connection:
             header = RequestHeader(header.api_key, 0, header.correlation_id)
         return self._decode(Call(header, None), message)
 
-    def _exchange(self, frame: bytes) -> bytes:
+    def _exchange(self, frame: bytes) -> Content:
         """Send a frame, and wait for the next message."""
         deadline = time.monotonic() + self._patience.silence_s
         frames = FrameReader()
@@ -160,7 +161,7 @@ class Connection:
             raise TimeoutError
         self._link.settimeout(left_s)
 
-    def _decode(self, call: Call, message: bytes) -> Any:
+    def _decode(self, call: Call, message: Content) -> Any:
         try:
             return decode_answer(call, message)
         except ProtocolError as error:

@@ -1,6 +1,7 @@
 """A connection to another node: opened when it is needed, one question at a time.
 
-Whatever goes wrong is no answer, and the next question opens a new connection.
+Whatever goes wrong is no answer, and the next question opens a new connection. Records of answers
+are views of what was received: nothing is copied on the way.
 """
 
 import asyncio
@@ -14,10 +15,10 @@ from msgspec import Struct
 from regent.errors import ProtocolError
 from regent.model.brokers import Broker, Endpoint
 from regent.wire.exchange import decode_answer, encode_request, to_call
-from regent.wire.frames import LENGTH_BYTES, frame_length
+from regent.wire.frames import FrameReader
+from regent.wire.limits import DEFAULT_LIMITS
+from regent.wire.strict_reader import Content
 
-#: How much may arrive before somebody reads it.
-BUFFER_BYTES: Final = 4 * 1024 * 1024
 PLAINTEXT: Final = "PLAINTEXT"
 
 logger = logging.getLogger(__name__)
@@ -38,8 +39,7 @@ class PeerLink:
         self._correlation_ids = itertools.count(1)
         self._turn = asyncio.Lock()
         self._endpoint: Endpoint | None = None
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
+        self._line: _PeerLine | None = None
         self._is_in_trouble = False
 
     async def ask(
@@ -58,7 +58,7 @@ class PeerLink:
                 async with asyncio.timeout(timeout_s):
                     message = await self._exchange(endpoint, encode_request(call))
                 answer = decode_answer(call, message)
-            except (OSError, EOFError, TimeoutError, ProtocolError) as error:
+            except (OSError, TimeoutError, ProtocolError) as error:
                 self._complain(endpoint, error)
                 self._hang_up()
                 return None
@@ -74,23 +74,20 @@ class PeerLink:
         """Hang up."""
         self._hang_up()
 
-    async def _exchange(self, endpoint: Endpoint, frame: bytes) -> bytes:
-        if self._endpoint != endpoint or self._reader is None or self._reader.at_eof():
+    async def _exchange(self, endpoint: Endpoint, frame: bytes) -> Content:
+        line = self._line
+        if line is None or line.is_over or self._endpoint != endpoint:
             self._hang_up()
-            self._reader, self._writer = await asyncio.open_connection(
-                endpoint.host, endpoint.port, limit=BUFFER_BYTES
+            _, line = await asyncio.get_running_loop().create_connection(
+                _PeerLine, endpoint.host, endpoint.port
             )
-            self._endpoint = endpoint
-        assert self._writer is not None, "a connection has two directions"
-        self._writer.write(frame)
-        length = frame_length(await self._reader.readexactly(LENGTH_BYTES))
-        return await self._reader.readexactly(length)
+            self._line, self._endpoint = line, endpoint
+        return await line.exchange(frame)
 
     def _hang_up(self) -> None:
-        if self._writer is not None:
-            with suppress(OSError, RuntimeError):
-                self._writer.transport.abort()
-        self._endpoint = self._reader = self._writer = None
+        if self._line is not None:
+            self._line.hang_up()
+        self._endpoint = self._line = None
 
     def _complain(self, endpoint: Endpoint, error: Exception) -> None:
         """Aloud the first time; a broker that is away is not news ten times a second."""
@@ -100,3 +97,62 @@ class PeerLink:
         logger.log(
             level, "broker %d at %s:%d: %s", self._peer_id, endpoint.host, endpoint.port, reason
         )
+
+
+class _PeerLine(asyncio.BufferedProtocol):
+    """One connection, from `connection_made` to `connection_lost`."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._frames = FrameReader(DEFAULT_LIMITS)
+        self._transport: asyncio.Transport | None = None
+        self._answer: asyncio.Future[Content] | None = None
+
+    async def exchange(self, frame: bytes) -> Content:
+        """Send a frame and wait for the next message; OSError or ProtocolError if none comes."""
+        assert self._transport is not None, "it has been made"
+        self._answer = asyncio.get_running_loop().create_future()
+        self._transport.write(frame)
+        return await self._answer
+
+    def hang_up(self) -> None:
+        """Nobody waits for anything any more."""
+        self.is_over = True
+        if self._transport is not None:
+            with suppress(OSError, RuntimeError):
+                self._transport.abort()
+
+    # --- from the event loop ----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The other node has taken the call."""
+        assert isinstance(transport, asyncio.Transport), "it is a stream"
+        self._transport = transport
+
+    def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
+        """Where bytes shall be received to."""
+        return self._frames.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Bytes have come."""
+        try:
+            for message in self._frames.filled(nbytes):
+                if self._answer is None or self._answer.done():
+                    raise ProtocolError("it answers what was not asked")  # noqa: TRY301 - one way out
+                self._answer.set_result(message)
+        except ProtocolError as error:
+            self._end(error)
+            self.hang_up()
+
+    def eof_received(self) -> bool:
+        """The other node has hung up."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nothing comes any more."""
+        self.is_over = True
+        self._end(exc or ConnectionResetError("it has hung up"))
+
+    def _end(self, error: Exception) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)

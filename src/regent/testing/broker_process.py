@@ -37,18 +37,19 @@ class Condition(Enum):
 class BrokerProcess:
     """Started, ended and started again under one id."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a broker keeps for all its lives
         self,
         broker_id: int,
         folder: Path,
         port: HeldPort,
         *,
+        journal_dir: Path,
         properties: Path,
         rack: str | None = None,
     ) -> None:
         self.broker_id = broker_id
         self.rack = rack
-        self.journal_dir = folder / "journal"
+        self.journal_dir = journal_dir
         self.data_dir = folder / "data"
         self.log_file = folder / "node.log"
         self.cut_file = CutFile(folder / "cuts.json")
@@ -138,6 +139,11 @@ class BrokerProcess:
         """Go on after `pause`."""
         os.kill(self._living().pid, signal.SIGCONT)
         self._is_paused = False
+
+    def expire_session(self) -> None:
+        """Take its ZooKeeper session away, while it lives; that is over when this returns."""
+        if not self._living().expire():
+            raise BadInput(f"broker {self.broker_id} has no session yet; wait until it is ready")
 
     def end_for_good(self) -> None:
         """Kill it if it lives; its port is anybody's from now on."""

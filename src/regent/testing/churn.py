@@ -1,4 +1,4 @@
-"""Faults while a client under test runs: brokers are killed, stopped, paused and cut off by a seed.
+"""Faults while a client under test runs: what befalls brokers and partitions, by a seed.
 
 Either loop over it, and look at the cluster between two steps; or enter it as a context, and it
 goes on beside what is in there. In the end everything is mended again.
@@ -15,6 +15,7 @@ from typing import Final, Self
 from regent.testing.broker_process import Condition
 from regent.testing.churn_plan import FAULTS, ChurnKind, ChurnStep, plan_churn
 from regent.testing.cluster import LocalCluster
+from regent.testing.moves import move_partition, wait_for_moves
 
 SEED_MAX: Final = 2**32
 
@@ -87,7 +88,10 @@ class Churn:
         return self._thread is not None and not self._thread.is_alive()
 
     def mend(self) -> None:
-        """Heal, resume and start whatever is not as it should be, whoever brought it about."""
+        """Heal, resume and start whatever is not as it should be, whoever brought it about.
+
+        Moves are waited for, too, if there were any.
+        """
         self._cluster.heal()
         for broker_id in self._cluster.broker_ids:
             if self._cluster.broker(broker_id).condition is Condition.PAUSED:
@@ -95,6 +99,8 @@ class Churn:
         for broker_id in self._cluster.broker_ids:
             if self._cluster.broker(broker_id).condition is Condition.DOWN:
                 self._cluster.start(broker_id)
+        if any(step.kind is ChurnKind.MOVE for step in self.done):
+            wait_for_moves(self._cluster.bootstrap)
 
     def _run(self) -> None:
         try:
@@ -119,6 +125,11 @@ class Churn:
                 cluster.pause(one)
             case ChurnKind.CUT:
                 cluster.cut(*step.broker_ids)
+            case ChurnKind.EXPIRE:
+                cluster.expire_session(one)
+                cluster.wait_until_ready(one)
+            case ChurnKind.MOVE:
+                _say(f"churn: {move_partition(cluster.bootstrap, step.lot, step.broker_ids)}")
             case ChurnKind.START:
                 cluster.start(one)
             case ChurnKind.RESUME:

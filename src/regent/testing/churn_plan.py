@@ -5,7 +5,7 @@ order; how long a cluster takes over a step changes nothing about the next one.
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -21,6 +21,10 @@ class ChurnKind(Enum):
     STOP = "stop"
     PAUSE = "pause"
     CUT = "cut"
+    #: Its ZooKeeper session ends while it lives.
+    EXPIRE = "expire"
+    #: Some partition gets other replicas, or the same ones in another order.
+    MOVE = "move"
     START = "start"
     RESUME = "resume"
     HEAL = "heal"
@@ -36,7 +40,11 @@ REMEDIES: Final = {
 }
 # fmt: on
 
-FAULTS: Final = tuple(REMEDIES)
+#: What needs no remedy: the cluster gets over it by itself.
+PASSING: Final = (ChurnKind.EXPIRE, ChurnKind.MOVE)
+FAULTS: Final = (*REMEDIES, *PASSING)
+#: How many brokers a fault is about, where that is not one; None: all that are well, in any order.
+BROKER_COUNTS: Final[Mapping[ChurnKind, int | None]] = {ChurnKind.CUT: 2, ChurnKind.MOVE: None}
 #: How often something that is out of order is mended, when more could be put out of order too.
 MENDING: Final = 0.6
 
@@ -46,15 +54,19 @@ class ChurnStep(Struct, frozen=True):
 
     rest_s: float
     kind: ChurnKind
-    #: One broker; two for a cut, and for its healing.
+    #: One broker; two for a cut, and for its healing; for a move, where replicas may go.
     broker_ids: tuple[int, ...]
+    #: From 0 to 1: which of all partitions is moved. The schedule does not know how many there are.
+    lot: float = 0.0
 
     @property
     def is_fault(self) -> bool:
-        """Whether it puts something out of order."""
-        return self.kind in REMEDIES
+        """Whether it puts something out of order, if only for a moment."""
+        return self.kind in FAULTS
 
     def __str__(self) -> str:
+        if self.kind is ChurnKind.MOVE:
+            return f"move partition {self.lot:.3f} to {', '.join(map(str, self.broker_ids))}"
         return f"{self.kind.value} {' and '.join(map(str, self.broker_ids))}"
 
 
@@ -83,6 +95,9 @@ def plan_churn(
         # One cut at a time, since healing undoes all of them.
         is_cut = any(fault.kind is ChurnKind.CUT for fault in broken)
         kind = draw.choice([each for each in possible if each is not ChurnKind.CUT or not is_cut])
-        step = ChurnStep(pause_s, kind, tuple(draw.sample(well, 2 if kind is ChurnKind.CUT else 1)))
-        broken.append(step)
+        hit_count = BROKER_COUNTS.get(kind, 1) or len(well)
+        lot = draw.random() if kind is ChurnKind.MOVE else 0.0
+        step = ChurnStep(pause_s, kind, tuple(draw.sample(well, hit_count)), lot)
+        if kind not in PASSING:
+            broken.append(step)
         yield step

@@ -73,9 +73,8 @@ class LocalCluster:
         with the whole leaves nothing behind.
         """
         if broker_id is not None:
-            broker = self.broker(broker_id)
-            broker.launch(self._home.zookeeper)
-            return self._wait_until_ready(broker)
+            self.broker(broker_id).launch(self._home.zookeeper)
+            return self.wait_until_ready(broker_id)
         assert not self._brokers, "it is started once at a time"
         try:
             self._start_everything()
@@ -117,9 +116,9 @@ class LocalCluster:
         return self._home.zookeeper.connect
 
     @property
-    def journal_dirs(self) -> Sequence[Path]:
-        """Where the controllers of all brokers write down what they decide."""
-        return [broker.journal_dir for broker in self._brokers.values()]
+    def journal_dir(self) -> Path:
+        """Where the controllers of all brokers write down what they decide, in folders of it."""
+        return self._home.journal_dir
 
     def logs(self, broker_id: int) -> str:
         """All that a broker has logged, in all its lives."""
@@ -187,6 +186,22 @@ class LocalCluster:
         """Look again and again until something is so; `WaitedInVain` if it does not come."""
         wait_until(is_so, what, within_s)
 
+    def wait_until_ready(self, broker_id: int) -> None:
+        """Wait until a broker is registered, and every broker that runs knows of it."""
+        broker = self.broker(broker_id)
+
+        def is_ready() -> bool:
+            if broker.condition is Condition.DOWN:
+                raise RegentError(
+                    f"broker {broker_id} ended with code {broker.exit_code} before it was"
+                    f" ready; it said: {broker.last_words()}"
+                )
+            if broker_id not in self._looking().cluster().brokers:
+                return False
+            return all(self._knows(each, broker_id) for each in self._reachable())
+
+        wait_until(is_ready, f"broker {broker_id} to be known to all")
+
     # --- what is done to it -------------------------------------------------------------------
 
     def create_topic(
@@ -240,6 +255,14 @@ class LocalCluster:
         """Undo all cuts."""
         self._cuts.heal()
 
+    def expire_session(self, broker_id: int) -> None:
+        """End a broker's ZooKeeper session by force while it lives; it will open a new one.
+
+        What it held in ZooKeeper, the controller's office perhaps, is gone when this returns;
+        `wait_until_ready` waits for its return.
+        """
+        self.broker(broker_id).expire_session()
+
     # --- inside -------------------------------------------------------------------------------
 
     def _start_everything(self) -> None:
@@ -249,6 +272,7 @@ class LocalCluster:
                 broker_id,
                 self._home.folder / f"broker-{broker_id}",
                 HeldPort(port),
+                journal_dir=self._home.journal_dir / f"broker-{broker_id}",
                 properties=self._home.properties,
                 rack=self._racks[(broker_id - 1) % len(self._racks)] if self._racks else None,
             )
@@ -257,8 +281,8 @@ class LocalCluster:
         self._wait_for_leftovers(self._onlooker)
         for broker in self._brokers.values():
             broker.launch(self._home.zookeeper)
-        for broker in self._brokers.values():
-            self._wait_until_ready(broker)
+        for broker_id in self._ids:
+            self.wait_until_ready(broker_id)
 
     def _wait_for_leftovers(self, onlooker: Onlooker) -> None:
         """Brokers of a cluster that was killed are registered until their sessions are over."""
@@ -276,19 +300,6 @@ class LocalCluster:
                 " else; end them, or use another chroot"
             ) from error
         return None
-
-    def _wait_until_ready(self, broker: BrokerProcess) -> None:
-        def is_ready() -> bool:
-            if broker.condition is Condition.DOWN:
-                raise RegentError(
-                    f"broker {broker.broker_id} ended with code {broker.exit_code} before it was"
-                    f" ready; it said: {broker.last_words()}"
-                )
-            if broker.broker_id not in self._looking().cluster().brokers:
-                return False
-            return all(self._knows(each, broker.broker_id) for each in self._reachable())
-
-        wait_until(is_ready, f"broker {broker.broker_id} to be known to all")
 
     def _knows(self, broker_id: int, other_id: int) -> bool:
         seen = self.seen_by(broker_id)

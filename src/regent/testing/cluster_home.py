@@ -47,6 +47,11 @@ class ClusterHome:
         """The settings that all brokers read."""
         return self.folder / "server.properties"
 
+    @property
+    def journal_dir(self) -> Path:
+        """Where the controllers write down what they decide, each in a folder of its own."""
+        return self.folder / "journal"
+
     def furnish(self, properties: str) -> None:
         """Make the folder, and write the settings down."""
         try:

@@ -1,9 +1,9 @@
 """For pytest: clusters as fixtures. The logs of the brokers are shown for a test that fails.
 
-def test_it(regent_cluster): ...
+def test_it(kafka_cluster): ...
 
-@pytest.mark.regent_cluster(brokers=1)
-def test_small(regent_cluster): ...
+@pytest.mark.kafka_cluster(brokers=1)
+def test_small(kafka_bootstrap): ...
 """
 
 import sys
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ClusterFactory: TypeAlias = "Callable[..., LocalCluster]"
 
-MARKER: Final = "regent_cluster"
+MARKER: Final = "kafka_cluster"
 LOG_LINES_SHOWN: Final = 40
 
 
@@ -30,15 +30,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def regent_cluster(request: pytest.FixtureRequest) -> Iterator["LocalCluster"]:
-    """A cluster of three brokers, or as the marker `regent_cluster` says; gone after the test."""
+def kafka_cluster(request: pytest.FixtureRequest) -> Iterator["LocalCluster"]:
+    """A cluster of three brokers, or as the marker `kafka_cluster` says; gone after the test."""
     marker = request.node.get_closest_marker(MARKER)
     with _running(*(marker.args if marker else ()), **(marker.kwargs if marker else {})) as cluster:
         yield cluster
 
 
 @pytest.fixture
-def regent_cluster_factory() -> Iterator[ClusterFactory]:
+def kafka_bootstrap(kafka_cluster: "LocalCluster") -> str:
+    """For `bootstrap.servers`: the same cluster, for tests that only use it."""
+    return kafka_cluster.bootstrap
+
+
+@pytest.fixture
+def kafka_cluster_factory() -> Iterator[ClusterFactory]:
     """Starts any number of clusters, each with the arguments of `Cluster`; gone after the test."""
     with ExitStack() as clusters:
         yield lambda *arguments, **options: clusters.enter_context(_running(*arguments, **options))

@@ -16,6 +16,8 @@ FOR_TESTS: Final[Mapping[str, Setting]] = {
     # A broker that hangs is found dead soon. One that is killed is found dead at once anyway.
     "zookeeper.session.timeout.ms":     3_000,
     "replica.lag.time.max.ms":          3_000,
+    # A follower hears of a new leadership while its fetch waits, and asks for it with the next one.
+    "replica.fetch.wait.max.ms":        100,
     # A group of consumers does not wait for members to come.
     "group.initial.rebalance.delay.ms": 0,
     # Fifty partitions of it take longer to make than most tests last.

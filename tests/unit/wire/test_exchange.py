@@ -82,7 +82,7 @@ PROTOCOLS = {
 }
 
 
-def only_message(*pieces: bytes) -> bytes:
+def only_message(*pieces: bytes) -> bytes | bytearray:
     """The one message that these bytes are."""
     reader = FrameReader()
     (message,) = [message for piece in pieces for message in reader.feed(piece)]
@@ -375,7 +375,9 @@ def test_clients_hear_what_is_spoken_here(version: int) -> None:
     got = decode_answer(asked, only_message(encode_api_versions_answer(heard.header)))
 
     told = {entry.api_key: (entry.min_version, entry.max_version) for entry in got.api_keys}
-    assert told == {api.key: (api.first_version, api.last_version) for api in APIS.values()}
+    spoken = {api.key: (api.first_version, api.last_version) for api in APIS.values()}
+    # Older librdkafkas compress for nobody else.
+    assert told == spoken | {ApiKey.PRODUCE: (0, 8)}
     assert got.error_code == 0
 
 

@@ -31,6 +31,42 @@ def test_messages_come_out_as_they_went_in(messages: list[bytes], cuts: list[int
     assert reader.is_between_frames
 
 
+@pytest.mark.parametrize("length", [0, 16_379, 16_380, 16_381, 1 << 20, (1 << 20) + 1, 5 << 20])
+@pytest.mark.parametrize("piece_bytes", [1_000, 16 * 1024, 1 << 18, 1 << 30])
+def test_long_messages_come_out_too(length: int, piece_bytes: int) -> None:
+    """Around the sizes at which they are received otherwise, and with others before and behind."""
+    messages = [b"before", bytes(range(256)) * (length // 256) + bytes(length % 256), b"behind"]
+    stream = b"".join(map(to_frame, messages))
+    reader = FrameReader()
+
+    pieces = [stream[at : at + piece_bytes] for at in range(0, len(stream), piece_bytes)]
+
+    assert [message for piece in pieces for message in reader.feed(piece)] == messages
+    assert reader.is_between_frames
+
+
+def test_a_long_message_is_received_in_place() -> None:
+    """Whoever has a socket need not copy what it received."""
+    stream, reader = to_frame(bytes(100_000)) + to_frame(b"behind"), FrameReader()
+    messages: list[bytes | bytearray] = []
+    while stream:
+        into = reader.buffer()
+        count = min(len(into), len(stream))
+        into[:count] = stream[:count]
+        stream = stream[count:]
+        messages += reader.filled(count)
+
+    assert messages == [bytes(100_000), b"behind"]
+
+
+def test_a_length_alone_costs_no_memory() -> None:
+    """A stranger who announces a hundred megabytes has sent four bytes."""
+    reader = FrameReader(WireLimits(frame_bytes=100 << 20))
+
+    assert list(reader.feed(struct.pack(">i", 100 << 20))) == []
+    assert len(reader.buffer()) <= 1 << 20
+
+
 @pytest.mark.parametrize("cut", range(1, 9))
 def test_half_a_frame_is_no_message(cut: int) -> None:
     reader = FrameReader()
