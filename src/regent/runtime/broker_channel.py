@@ -29,6 +29,7 @@ from regent.wire.headers import RequestHeader
 
 #: What every broker that has ApiVersions answers.
 _API_VERSIONS_VERSION: Final = 0
+_PIECE_BYTES: Final = 256 * 1024
 
 logger = logging.getLogger(__name__)
 
@@ -233,7 +234,13 @@ class _Line:
     async def exchange(self, parts: list[bytes]) -> bytes:
         """Send a frame and wait for the one that answers it."""
         async with asyncio.timeout(self._timeout_s):
-            self._writer.writelines(parts)
-            await self._writer.drain()
+            for part in parts:
+                await self._write(memoryview(part))
             length = frame_length(await self._reader.readexactly(LENGTH_BYTES))
             return await self._reader.readexactly(length)
+
+    async def _write(self, content: memoryview) -> None:
+        """Piece by piece: what a socket does not take at once is copied, again and again."""
+        for start in range(0, len(content), _PIECE_BYTES):
+            self._writer.write(content[start : start + _PIECE_BYTES])
+            await self._writer.drain()
