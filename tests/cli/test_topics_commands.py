@@ -321,3 +321,30 @@ def test_topics_are_described_while_there_is_no_controller(
 
     assert typed(cluster, "describe", "--unavailable") == 0
     assert "t-2" in capsys.readouterr().out
+
+
+# --- quotas ---------------------------------------------------------------------------------------
+
+EXCEEDED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("The throttling quota has been exceeded.", "The throttling quota has been exceeded; "),
+        (None, ""),
+    ],
+)
+def test_who_has_used_up_its_quota_hears_when_to_try_again(
+    cluster: ScriptedCluster, capsys: Captured, message: str | None, told: str
+) -> None:
+    """Whatever else the broker says."""
+    refused = (TopicResult("t", EXCEEDED, message),)
+    cluster.answer(CreateTopicsAnswer(refused, throttle_ms=3_333), to=CreateTopics)
+    cluster.answer(DeleteTopicsAnswer(refused, throttle_ms=200), to=DeleteTopics)
+
+    assert typed(cluster, "create", "t") == EXIT_REFUSED
+    assert typed(cluster, "delete", "t") == EXIT_REFUSED
+
+    prefix = f"t: refused: THROTTLING_QUOTA_EXCEEDED: {told}try again in"
+    assert capsys.readouterr().out == f"{prefix} 3.3 s\n{prefix} 0.2 s\n"

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 
 ELECTION: Final = "regent.core.election"
 ELECTIONS: Final = "regent.core.leader_elections"
+LOOKUP: Final = "regent.core.leadership_lookup"
 PARTITIONS: Final = "regent.core.partition_machine"
 REPLICAS: Final = "regent.core.replica_machine"
 BATCH: Final = "regent.core.request_batch"
@@ -118,8 +119,15 @@ MUTANTS: Final = (
         "stale-cache-after-conflict",
         "a lost race is decided again on what was believed before",
         ELECTIONS,
-        "        reads = yield from ask(ReadLeaderships(waiting))\n        elected",
-        "        reads = [p.leadership for p in waiting]\n        elected",
+        "        reads = yield from ask(ReadLeaderships(waiting))\n    for",
+        "        reads = [p.leadership for p in waiting]\n    for",
+    ),
+    Mutant(
+        "nothing-to-write-unseen",
+        "that nothing need be written is believed without a look",
+        LOOKUP,
+        "        if known is None or not leads_to_write(partition, known):\n",
+        "        if known is None:\n",
     ),
     Mutant(
         "conflict-is-failure",

@@ -18,6 +18,7 @@ ISR: Final = "regent.core.isr_changes"
 STATE: Final = "regent.core.state"
 GAUGES: Final = "regent.core.gauges"
 QUEUE: Final = "regent.core.event_queue"
+QUOTAS: Final = "regent.core.mutation_quotas"
 CONTROLLER: Final = "regent.core.controller"
 BROKER: Final = "regent.broker.broker_core"
 PROCESS: Final = "regent.sim.process"
@@ -312,5 +313,16 @@ MUTANTS: Final = (
         test="tests/unit/core/test_gauges.py"
         "::test_off_the_controller_every_gauge_of_the_cluster_is_zero",
         fault="F94",
+    ),
+    Mutant(
+        "a-quota-keeps-its-first-rate",
+        "a changed quota does not reach those who have used it (KAFKA-10458)",
+        QUOTAS,
+        "            self._rates[entity] = QuotaRate(per_second, per_second * self._window_s)\n",
+        "            rate = QuotaRate(per_second, per_second * self._window_s)\n"
+        "            self._rates.setdefault(entity, rate)\n",
+        test="tests/unit/core/test_mutation_quotas.py"
+        "::test_a_bucket_is_shown_from_its_first_use_with_the_rate_of_now",
+        fault="F95",
     ),
 )

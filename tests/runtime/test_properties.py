@@ -55,3 +55,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """And nothing is assumed."""
     with pytest.raises(BadInput, match="nowhere"):
         read_properties(tmp_path / "nowhere")
+
+
+def test_the_window_of_mutation_quotas_has_names_of_its_own(tmp_path: Path) -> None:
+    """Those without `controller` are about the bytes of producers and consumers."""
+    file = tmp_path / "server.properties"
+    file.write_text(
+        "controller.quota.window.num=8\ncontroller.quota.window.size.seconds=2\n"
+        "quota.window.num=3\n"
+    )
+
+    found = read_properties(file)
+
+    assert (found.controller.quota_samples, found.controller.quota_sample_s) == (8, 2)
+    assert found.unused == ("quota.window.num",)

@@ -35,6 +35,7 @@ from regent.core.asks import (
     ReadIsrNotifications,
     ReadLeaderships,
     ReadLogDirEvents,
+    ReadMutationQuotas,
     ReadReassignmentZnode,
     ReadTopicConfigs,
     ReadTopics,
@@ -84,6 +85,8 @@ class FakeMemory:
         self.log_dir_events: dict[str, BrokerId | Malformed] = {}
         self.config_changes: dict[str, str | Malformed] = {}
         self.broker_defaults: dict[str, str] | Malformed = {}
+        #: By entity: partitions a second.
+        self.mutation_quotas: dict[str, float | Malformed | None] = {}
         self.minted_count = 0
         #: What is drawn when chance is asked, over and over.
         self.drawn: tuple[int, ...] = (0,)
@@ -218,11 +221,15 @@ class FakeMemory:
                 return tuple(sorted(self.config_changes.items()))
             case ReadBrokerDefaults():
                 return self.broker_defaults
+            case ReadMutationQuotas(entities=None):
+                return dict(self.mutation_quotas)
+            case ReadMutationQuotas(entities=entities):
+                return {entity: self.mutation_quotas.get(entity) for entity in entities or ()}
             case _:
                 raise AssertionError(f"nobody knows how to answer {ask}")
 
     def _take_controller(self, ask: TakeController) -> Fence | None:
-        if self.holder is not None or ask.current != self.epoch:
+        if (self.holder is not None and not ask.deposes) or ask.current != self.epoch:
             return None
         self.holder = ask.controller_id
         self._raise_epoch()

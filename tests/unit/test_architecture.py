@@ -34,8 +34,9 @@ MAY_IMPORT: Final = {
     "documents": {"model", "core"},
     "pipeline":  {"model", "journal"},
     "testing":   {"model", "core", "journal", "zookeeper", "wire", "client", "runtime", "node"},
+    "demo":      {"model", "journal", "zookeeper", "client", "testing"},
     "cli":       {"model", "core", "journal", "zookeeper", "wire", "broker", "runtime", "sim",
-                  "client", "dryrun", "documents", "pipeline", "testing", "node"},
+                  "client", "dryrun", "documents", "pipeline", "testing", "demo", "node"},
 }
 # fmt: on
 

@@ -85,6 +85,8 @@ class TakeController(Ask[Fence | None], frozen=True):
     controller_id: BrokerId
     current: Fence
     now_ms: int
+    #: Whether somebody is in office, whose `/controller` is deleted in the same step.
+    deposes: bool = False
 
 
 class DropController(Ask[None], frozen=True):
@@ -251,6 +253,16 @@ class ReadConfigChanges(Ask[tuple[tuple[str, str | Malformed], ...]], frozen=Tru
 
     Oldest first; the list is watched. Nobody but time removes them.
     """
+
+
+class ReadMutationQuotas(Ask[dict[str, float | Malformed | None]], frozen=True):
+    """How many partitions a second each of these entities may make and delete; None: any number.
+
+    Entities are named as in announcements: `users/u`, `clients/<default>`. Without names, all
+    that there are.
+    """
+
+    entities: tuple[str, ...] | None = None
 
 
 class ReadBrokerDefaults(Ask[dict[str, str] | Malformed], frozen=True):

@@ -21,6 +21,10 @@ class ControllerConfig(Struct, frozen=True):
     #: For topics created without saying (`num.partitions`, `default.replication.factor`).
     partition_count_default: int = 1
     replication_factor_default: int = 1
+    #: How long a caller may save up its mutation quota for a burst: so many samples of so many
+    #: seconds (`controller.quota.window.num`, `controller.quota.window.size.seconds`).
+    quota_samples: int = 11
+    quota_sample_s: int = 1
     #: What the brokers speak among themselves (`inter.broker.protocol.version`).
     protocol: ProtocolVersion = LATEST
     #: Where a node that is a controller and no broker listens. Brokers and clients look for the

@@ -1,4 +1,4 @@
-"""Configs that change while the controller is in office: unclean elections switched on (T4).
+"""Configs that change while the controller is in office: unclean elections (T4), and quotas.
 
 Kafka's controller hears of a changed config from the broker that it is part of. This one need not
 be part of any, so it watches the announcements itself. Time removes them and nobody else, so those
@@ -22,6 +22,7 @@ from regent.core.events import ConfigsChanged
 from regent.core.isolation import isolate
 from regent.core.leader_elections import unclean_in
 from regent.core.partition_machine import move_partitions, try_online
+from regent.core.quota_changes import on_quotas_changed
 from regent.core.state import ControllerState, Partition
 from regent.model.states import PartitionState
 
@@ -41,8 +42,9 @@ def learn_configs(state: ControllerState) -> Procedure[None]:
 
 
 def on_configs_changed(state: ControllerState, _event: ConfigsChanged) -> Procedure[None]:
-    """Try the partitions that may be led uncleanly from now on."""
+    """Know the quotas of now, and try the partitions that may be led uncleanly from now on."""
     changed = yield from _read_news(state)
+    yield from on_quotas_changed(state, changed)
     if BROKER_DEFAULTS in changed:
         was_allowed = state.unclean_default
         yield from _learn_default(state)

@@ -42,6 +42,7 @@ from regent.core.events import (
     SessionExpired,
     SessionStarted,
     StopReplicaAnswered,
+    TakeOverRequested,
     TimerRang,
     TopicChanged,
     TopicCreationRequested,
@@ -57,6 +58,7 @@ from regent.core.failover import (
     on_resign_requested,
     on_session_expired,
     on_session_started,
+    on_take_over_requested,
     resign,
 )
 from regent.core.isr_changes import on_alter_partition_requested, on_isr_changes_notified
@@ -91,6 +93,7 @@ ALWAYS: Final[Mapping[type[EventBase], Handler]] = {
     SessionExpired:          on_session_expired,
     ControllerChanged:       on_controller_changed,
     ResignRequested:         on_resign_requested,
+    TakeOverRequested:       on_take_over_requested,
 }
 
 #: Events that only an active controller handles. Whether it is active is asked when the event is

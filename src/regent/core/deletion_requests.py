@@ -1,9 +1,13 @@
 """DeleteTopics: mark topics for deletion. Deleting them starts when the marks are seen."""
 
+from msgspec.structs import replace
+
 from regent.core.asks import MarkTopicsForDeletion, Procedure, ask, fence_of
 from regent.core.events import TopicDeletionRequested
+from regent.core.mutation_quotas import UNLIMITED, MutationQuota
+from regent.core.quota_changes import grant_quota
 from regent.core.state import ControllerState
-from regent.core.topic_results import report
+from regent.core.topic_results import charge, report
 from regent.model.admin_requests import DeleteTopicsAnswer, TopicResult
 from regent.model.error_codes import ErrorCode
 
@@ -15,11 +19,28 @@ def on_topic_deletion_requested(
     request = event.request
     find = _by_id if request.by_id else _by_name
     results = [find(state, asked) for asked in dict.fromkeys(request.topics)]
-    found = [result.topic for result in results if result.error is ErrorCode.NONE]
-    unmarked = tuple(topic for topic in found if not state.is_being_deleted(topic))
+    quota: MutationQuota = UNLIMITED
+    if any(_is_unmarked(state, each) for each in results):
+        quota = yield from grant_quota(state, event.caller, event.now_ms)
+    results = [_charged(state, each, quota) for each in results]
+    unmarked = tuple(each.topic for each in results if _is_unmarked(state, each))
     if unmarked:
         yield from ask(MarkTopicsForDeletion(fence_of(state), unmarked))
-    yield from report("DeleteTopics", event.request_id, DeleteTopicsAnswer(tuple(results)))
+    answer = DeleteTopicsAnswer(tuple(results), quota.throttle_ms)
+    yield from report("DeleteTopics", event.request_id, answer)
+
+
+def _is_unmarked(state: ControllerState, result: TopicResult) -> bool:
+    """Whether there is anything to do for it."""
+    return result.error is ErrorCode.NONE and not state.is_being_deleted(result.topic)
+
+
+def _charged(state: ControllerState, result: TopicResult, quota: MutationQuota) -> TopicResult:
+    """The result after the caller was charged for it; what is queued already costs nothing."""
+    if not _is_unmarked(state, result):
+        return result
+    refusal = charge(result.topic, quota, len(state.topics[result.topic].partitions))
+    return result if refusal is None else replace(refusal, topic_id=result.topic_id)
 
 
 def _by_name(state: ControllerState, name: str) -> TopicResult:

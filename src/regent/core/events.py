@@ -20,6 +20,7 @@ from regent.model.admin_requests import (
 from regent.model.alter_partition import AlterPartition
 from regent.model.control_requests import ControlAnswer
 from regent.model.ids import BrokerEpoch, BrokerId, ControllerEpoch, TopicPartition
+from regent.model.mutation_caller import MutationCaller
 
 
 class EventBase(Struct, frozen=True, tag=True, tag_field="event"):
@@ -41,6 +42,10 @@ class SessionExpired(EventBase, frozen=True, tag=True):
 
 class ResignRequested(EventBase, frozen=True, tag=True):
     """Somebody wants this node to give the role up: an operator, or SIGTERM."""
+
+
+class TakeOverRequested(EventBase, frozen=True, tag=True):
+    """An operator wants this node in office, whoever is there now."""
 
 
 class ControllerChanged(EventBase, frozen=True, tag=True):
@@ -184,6 +189,7 @@ class TopicCreationRequested(EventBase, frozen=True, tag=True):
 
     request_id: int
     request: CreateTopics
+    caller: MutationCaller = MutationCaller()
 
 
 class TopicDeletionRequested(EventBase, frozen=True, tag=True):
@@ -191,6 +197,7 @@ class TopicDeletionRequested(EventBase, frozen=True, tag=True):
 
     request_id: int
     request: DeleteTopics
+    caller: MutationCaller = MutationCaller()
 
 
 class PartitionCreationRequested(EventBase, frozen=True, tag=True):
@@ -198,12 +205,14 @@ class PartitionCreationRequested(EventBase, frozen=True, tag=True):
 
     request_id: int
     request: CreatePartitions
+    caller: MutationCaller = MutationCaller()
 
 
 Event: TypeAlias = (
     SessionStarted
     | SessionExpired
     | ResignRequested
+    | TakeOverRequested
     | ControllerChanged
     | BrokersChanged
     | BrokerChanged

@@ -28,7 +28,7 @@ from regent.core.asks import (
 from regent.core.broker_changes import take_brokers, tell_live_brokers, watch_brokers
 from regent.core.config_changes import learn_configs
 from regent.core.effects import CancelTimers, CloseAllChannels, DropWatches, Journal
-from regent.core.events import EventBase, ResignRequested, SessionExpired
+from regent.core.events import EventBase, ResignRequested, SessionExpired, TakeOverRequested
 from regent.core.leader_balance import hold_pending_elections, start_balance
 from regent.core.partition_machine import start_partitions
 from regent.core.reassignment import resume_reassignments
@@ -43,6 +43,8 @@ from regent.model.protocol_version import FEATURES_SINCE
 
 #: How often one event stands for election when the winner is gone again each time.
 ROUNDS_MAX: Final = 5
+#: The id of a holder whose znode makes no sense to us.
+UNREADABLE: Final = -1
 
 
 # --- election ---------------------------------------------------------------------------------
@@ -62,26 +64,41 @@ def on_controller_changed(state: ControllerState, event: EventBase) -> Procedure
         yield from stand_for_election(state, event.now_ms)
 
 
-def stand_for_election(state: ControllerState, now_ms: int) -> Procedure[None]:
-    """Take the role if nobody has it; a winner that is gone again means another round."""
+def on_take_over_requested(state: ControllerState, event: TakeOverRequested) -> Procedure[None]:
+    """Take the role from whoever has it, without a moment in which it is free."""
+    yield from stand_for_election(state, event.now_ms, deposes=True)
+
+
+def stand_for_election(
+    state: ControllerState, now_ms: int, *, deposes: bool = False
+) -> Procedure[None]:
+    """Take the role if nobody has it; a winner that is gone again means another round.
+
+    With `deposes` it is taken from others, too, but not from one that cannot be read: that may be
+    a controller of another kind, which would not notice.
+    """
+    spared = (state.controller_id, UNREADABLE)
     for _ in range(ROUNDS_MAX):
-        if (yield from _read_holder(state)) is not None:
+        holder = yield from _read_holder(state)
+        if holder is not None and (not deposes or holder in spared):
             return
         current = yield from ask(ReadControllerEpoch())
-        won = yield from ask(TakeController(state.controller_id, current, now_ms))
+        won = yield from ask(
+            TakeController(state.controller_id, current, now_ms, deposes=holder is not None)
+        )
         if won is not None:
             yield from take_office(state, won)
             return
 
 
 def _read_holder(state: ControllerState) -> Procedure[BrokerId | int | None]:
-    """Who holds the role. One that cannot be read is held, by nobody we know: -1."""
+    """Who holds the role. One that cannot be read is held, by nobody we know."""
     holder = yield from ask(ReadController())
     if isinstance(holder, Malformed):
         # KAFKA-9267: taking an unreadable znode for a living controller must not pass in silence.
         yield Journal([ZnodeIsolated(holder.path, holder.reason)])
         state.active_id = None
-        return -1
+        return UNREADABLE
     state.active_id = holder
     return holder
 

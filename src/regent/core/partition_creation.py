@@ -17,10 +17,13 @@ from regent.core.asks import (
     fence_of,
 )
 from regent.core.events import PartitionCreationRequested
+from regent.core.mutation_quotas import UNLIMITED, MutationQuota
 from regent.core.placement import Racks, continued_from, place, racks_of
+from regent.core.quota_changes import grant_quota
 from regent.core.state import ControllerState
 from regent.core.topic_results import (
     Complaints,
+    charge,
     refused,
     refused_repetitions,
     report,
@@ -50,6 +53,9 @@ def on_partition_creation_requested(
     # A name that no topic can have must not become a path.
     names = tuple(name for name in results if misnamed(name) is None)
     reads = (yield from ask(ReadTopics(names))) if names else {}
+    quota: MutationQuota = UNLIMITED
+    if any(reads.values()) and not request.validate_only:
+        quota = yield from grant_quota(state, event.caller, event.now_ms)
     racks = racks_of(state.brokers)
     writes: list[TopicWrite] = []
     for topic in request.topics:
@@ -57,6 +63,8 @@ def on_partition_creation_requested(
             continue
         read = reads.get(topic.name)
         refusal = refused(topic.name, _complaints(state, topic, read, racks))
+        if refusal is None and isinstance(read, TopicRead):
+            refusal = charge(topic.name, quota, topic.total_count - len(read.partitions))
         if refusal is not None:
             results[topic.name] = refusal
         elif isinstance(read, TopicRead):
@@ -66,7 +74,7 @@ def on_partition_creation_requested(
         for write, failure in zip(writes, failures, strict=True):
             if failure is not None:
                 results[write.topic] = unwritten(write.topic, failure)
-    answer = CreatePartitionsAnswer(tuple(results.values()))
+    answer = CreatePartitionsAnswer(tuple(results.values()), quota.throttle_ms)
     yield from report("CreatePartitions", event.request_id, answer)
 
 

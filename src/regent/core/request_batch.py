@@ -226,14 +226,17 @@ def _live_brokers(state: ControllerState) -> tuple[Broker, ...]:
     """All that can be asked something: the live brokers, and a controller that is none of them.
 
     Such a controller is listed under every name that the brokers have for a listener, because each
-    of them looks for it under the one that it uses for others.
+    of them looks for it under the one that it uses for others. Where all brokers have racks it has
+    one, too: brokers that place replicas by themselves refuse to with a rack missing.
     """
     brokers = {broker_id: registered.broker for broker_id, registered in state.brokers.items()}
     own = state.config.own_endpoint
     if own is not None and state.controller_id not in brokers:
         listeners = dict.fromkeys(e.listener for b in brokers.values() for e in b.endpoints)
         endpoints = tuple(replace(own, listener=name) for name in listeners)
-        brokers[state.controller_id] = Broker(state.controller_id, endpoints or (own,))
+        racks = [broker.rack for broker in brokers.values()]
+        rack = racks[0] if racks and None not in racks else None
+        brokers[state.controller_id] = Broker(state.controller_id, endpoints or (own,), rack)
     return tuple(brokers[broker_id] for broker_id in sorted(brokers))
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct
 
 from regent.core.config import ControllerConfig
+from regent.core.mutation_quotas import MutationQuotas
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, RegisteredBroker
 from regent.model.ids import (
@@ -101,6 +102,8 @@ class ControllerState:
         self.dynamic_unclean: bool | None = None
         #: Announcements of changed configs that have been looked at, by name.
         self.config_changes_seen: dict[str, None] = {}
+        #: How many partitions callers may make and delete; None: nobody has wanted to yet.
+        self.mutation_quotas: MutationQuotas | None = None
         #: What could not be read, by path; everything else is served.
         self.isolated: dict[str, tuple[str, ...]] = {}
         #: Partitions whose state znode cannot be read; they count as offline until it can.

@@ -21,6 +21,7 @@ from regent.core.isolation import isolate
 from regent.core.partition_machine import move_partitions
 from regent.core.replica_machine import move_replicas
 from regent.core.state import ControllerState, Partition, Topic
+from regent.core.stray_replicas import bring_home
 from regent.model.facts import Fact, LoadedPartition, TopicForgotten, TopicIdGiven, TopicLoaded
 from regent.model.ids import BrokerId
 from regent.model.leadership import Leadership
@@ -73,6 +74,7 @@ def on_topic_changed(state: ControllerState, event: TopicChanged) -> Procedure[N
 
 def _serve_new(state: ControllerState, topics: Sequence[Topic]) -> Procedure[None]:
     if topics:
+        yield from bring_home(state, topics)
         partitions = [p for topic in topics for p in topic.partitions.values()]
         yield Journal([_loaded(topic, topic.partitions.values()) for topic in topics])
         yield from give_missing_ids(state, topics)

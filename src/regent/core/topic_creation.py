@@ -21,11 +21,14 @@ from regent.core.asks import (
 )
 from regent.core.config import ControllerConfig
 from regent.core.events import TopicCreationRequested
+from regent.core.mutation_quotas import UNLIMITED, MutationQuota
 from regent.core.placement import PlacementStart, Racks, place, racks_of
+from regent.core.quota_changes import grant_quota
 from regent.core.state import ControllerState
 from regent.core.topic_configs import misconfigured
 from regent.core.topic_results import (
     Complaints,
+    charge,
     refused,
     refused_repetitions,
     report,
@@ -56,6 +59,9 @@ def on_topic_creation_requested(
     """One result for each topic, in the order asked; only to be validated, none is written (K2)."""
     request = event.request
     taken = yield from _read_taken(state)
+    quota: MutationQuota = UNLIMITED
+    if not request.validate_only:
+        quota = yield from grant_quota(state, event.caller, event.now_ms)
     racks = racks_of(state.brokers)
     results = dict.fromkeys((topic.name for topic in request.topics), TopicResult(""))
     results.update(refused_repetitions(topic.name for topic in request.topics))
@@ -65,13 +71,15 @@ def on_topic_creation_requested(
             continue
         resolved = _with_defaults(topic, state.config)
         refusal = refused(topic.name, _complaints(topic, resolved, racks, taken))
+        if refusal is None:
+            refusal = charge(topic.name, quota, resolved.partition_count)
         results[topic.name] = refusal or _created(resolved)
         if refusal is None:
             accepted.append(resolved)
             taken.add(topic.name)
     if accepted and not request.validate_only:
         results.update((yield from _create(state, accepted, racks)))
-    answer = CreateTopicsAnswer(tuple(results.values()))
+    answer = CreateTopicsAnswer(tuple(results.values()), quota.throttle_ms)
     yield from report("CreateTopics", event.request_id, answer)
 
 

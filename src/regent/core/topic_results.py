@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from regent.core.asks import Procedure, WriteFailure
 from regent.core.effects import Journal, Reply
+from regent.core.mutation_quotas import MutationQuota
 from regent.model.admin_requests import (
     CreatePartitionsAnswer,
     CreateTopicsAnswer,
@@ -35,6 +36,14 @@ def refused_repetitions(topics: Iterable[str]) -> dict[str, TopicResult]:
         for topic, count in Counter(topics).items()
         if count > 1
     }
+
+
+def charge(topic: str, quota: MutationQuota, partition_count: int) -> TopicResult | None:
+    """Charge the caller for partitions that are to be made or deleted, unless it has none left."""
+    message = quota.charge(partition_count)
+    if message is None:
+        return None
+    return TopicResult(topic, ErrorCode.THROTTLING_QUOTA_EXCEEDED, message)
 
 
 def unwritten(topic: str, failure: WriteFailure) -> TopicResult:

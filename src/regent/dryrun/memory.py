@@ -77,7 +77,7 @@ class CopiedMemory:
 
 
 def _take_controller(memory: CopiedMemory, ask: asks.TakeController) -> Fence | None:
-    if memory.holder is not None or ask.current != memory.epoch:
+    if (memory.holder is not None and not ask.deposes) or ask.current != memory.epoch:
         return None
     memory.holder = ask.controller_id
     memory.epoch = Fence(
@@ -259,6 +259,7 @@ ANSWERS: Final[Mapping[type[Ask[Any]], Callable[[CopiedMemory, Any], Any]]] = {
     asks.DeleteLogDirEvents:     _nothing,
     asks.ReadConfigChanges:      _empty,
     asks.ReadBrokerDefaults:     lambda memory, _: dict(memory.broker_defaults),
+    asks.ReadMutationQuotas:     lambda _memory, _: {},
     asks.ReadLeaderships:        _read_leaderships,
     asks.WatchLeaderships:       _read_leaderships,
     asks.CreateLeaderships:      _create_leaderships,

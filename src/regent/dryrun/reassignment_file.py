@@ -28,6 +28,8 @@ class PlannedMove(Struct, frozen=True):
 
     line: int
     target: ReassignmentTarget
+    #: For each replica the directory that it shall lie in, or `any`; none where nothing is said.
+    log_dirs: tuple[str, ...] = ()
 
 
 class ReassignmentPlan(Struct, frozen=True):
@@ -78,8 +80,15 @@ def parse_reassignment(text: str, where: str) -> tuple[PlannedMove, ...]:
                 f"{where}, line {line}: {record.topic}-{record.partition} is already on line"
                 f" {moves[name].line}; leave one of them"
             )
+        log_dirs = record.log_dirs or ()
+        if log_dirs and len(log_dirs) != len(record.replicas):
+            raise BadInput(
+                f"{where}, line {line}: {record.topic}-{record.partition} has"
+                f" {len(record.replicas)} replicas and {len(log_dirs)} log_dirs; give each replica"
+                " one, or leave log_dirs out"
+            )
         replicas = tuple(map(BrokerId, record.replicas))
-        moves[name] = PlannedMove(line, ReassignmentTarget(*name, replicas))
+        moves[name] = PlannedMove(line, ReassignmentTarget(*name, replicas), log_dirs)
     if not moves:
         raise BadInput(f"{where} moves nothing; list the partitions to move, as in {_EXAMPLE}")
     return tuple(moves.values())

@@ -139,6 +139,8 @@ class CreateTopicsAnswer(Struct, frozen=True):
     """One result for each topic."""
 
     results: tuple[TopicResult, ...] = ()
+    #: How long the caller shall wait before it asks for more, because of its quota.
+    throttle_ms: int = 0
 
 
 class DeleteTopics(Struct, frozen=True):
@@ -152,6 +154,8 @@ class DeleteTopicsAnswer(Struct, frozen=True):
     """One result for each topic; already queued ones are no error."""
 
     results: tuple[TopicResult, ...] = ()
+    #: How long the caller shall wait before it asks for more, because of its quota.
+    throttle_ms: int = 0
 
 
 class MorePartitions(Struct, frozen=True):
@@ -173,6 +177,8 @@ class CreatePartitionsAnswer(Struct, frozen=True):
     """One result for each topic."""
 
     results: tuple[TopicResult, ...] = ()
+    #: How long the caller shall wait before it asks for more, because of its quota.
+    throttle_ms: int = 0
 
 
 AdminAnswer: TypeAlias = (

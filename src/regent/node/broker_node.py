@@ -13,9 +13,10 @@ The room:
     disk_logs                     storage as that logic wants it
     replica_fetches, peer_link    talking to other brokers
     controller_line               talking to the controller, wherever it is
-    topic_settings, config_watch  what topics say of themselves
+    topic_settings, throttle_rates, config_watch
+                                  what topics say of themselves, and what is set on the broker
     group_host                    the group coordinator, its effects carried out
-    producer_ids, topic_making, change_waiters, log_keeping
+    topic_making, change_waiters, log_keeping
                                   small things that APIs and logs need
     node_api_table, apis/         who may ask what; one file for each API, by its key
 """
@@ -41,10 +42,10 @@ from regent.node.disk_logs import DiskLogDirectory
 from regent.node.group_host import GroupHost
 from regent.node.log_keeping import keep_logs
 from regent.node.node_api_table import to_node_answer
-from regent.node.producer_ids import ProducerIds
 from regent.node.services import Services
+from regent.node.throttle_rates import ThrottleRates
 from regent.node.topic_settings import TopicSettings
-from regent.runtime.caller_connection import ConnectionSettings, Frame
+from regent.runtime.caller_connection import ConnectionSettings, Frame, MutingFrame
 from regent.runtime.controller_side import ControllerSide
 from regent.runtime.driver import mint_uuid
 from regent.runtime.guardian import Ward
@@ -284,8 +285,8 @@ class BrokerNode:
         return Services(
             host,
             desk,
-            ConfigWatch(self._topics, self._store, desk),
-            ProducerIds(node_id, desk),
+            ConfigWatch(self._topics, self._store, ThrottleRates(node_id, host.core), desk),
+            desk.producer_ids,
             GroupHost(host),
         )
 
@@ -302,7 +303,7 @@ class BrokerNode:
         if self._services is not None:
             self._start(self._services.configs.announced())
 
-    async def _answer(self, call: Call, peer: str) -> Frame:
+    async def _answer(self, call: Call, peer: str) -> Frame | MutingFrame:
         assert self._services is not None, "the door is opened after registration"
         return await to_node_answer(call, peer, self._services)
 

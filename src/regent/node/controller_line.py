@@ -10,7 +10,7 @@ from regent.model.ids import BrokerId
 from regent.node.peer_link import PeerLink, endpoint_of
 from regent.runtime.api_table import ANSWERING
 from regent.runtime.desk import Desk
-from regent.wire.apis import APIS
+from regent.wire.apis import APIS, ApiKey
 from regent.wire.exchange import API_OF_REQUEST, to_call
 
 #: In which version a request goes where its version is not part of it.
@@ -22,9 +22,11 @@ class ControllerLine:
 
     def __init__(self, node_id: BrokerId, metadata: MetadataCache, desk: Desk) -> None:
         self._node_id = node_id
+        self._client_id = str(node_id)
         self._metadata = metadata
         self._desk = desk
-        self._links: dict[BrokerId, PeerLink] = {}
+        #: By controller, and whether it is asked for topics: it may mute who asks for too many.
+        self._links: dict[tuple[BrokerId, bool], PeerLink] = {}
 
     async def ask(
         self, request: Struct, *, timeout_s: float, api_version: int | None = None
@@ -40,6 +42,7 @@ class ControllerLine:
                 request,
                 api_version=version,
                 correlation_id=_NO_CORRELATION,
+                client_id=self._client_id,
                 timeout_ms=int(timeout_s * 1000),
             )
             try:
@@ -49,9 +52,10 @@ class ControllerLine:
         endpoint = endpoint_of(self._metadata.live_brokers[controller_id])
         if endpoint is None:
             return None
-        link = self._links.get(controller_id)
+        key = controller_id, api_key is ApiKey.CREATE_TOPICS
+        link = self._links.get(key)
         if link is None:
-            link = self._links[controller_id] = PeerLink(controller_id, str(self._node_id))
+            link = self._links[key] = PeerLink(controller_id, self._client_id)
         return await link.ask(endpoint, request, api_version=version, timeout_s=timeout_s)
 
     def close(self) -> None:

@@ -20,11 +20,13 @@ from regent.node.apis import (
     k21_delete_records,
     k22_init_producer_id,
     k23_offset_for_leader_epoch,
+    k33_k44_alter_configs,
     k35_describe_log_dirs,
 )
 from regent.node.services import Services
 from regent.runtime import api_table
-from regent.runtime.caller_connection import Frame
+from regent.runtime.caller_connection import Frame, MutingFrame
+from regent.runtime.quota_waits import muting
 from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.exchange import Call, encode_answer_parts, encode_api_versions_answer
 
@@ -44,6 +46,8 @@ BROKER_ANSWERING: Final[Mapping[ApiKey, NodeAnswering]] = {
     ApiKey.DELETE_RECORDS:          k21_delete_records.answer,
     ApiKey.INIT_PRODUCER_ID:        k22_init_producer_id.answer,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: k23_offset_for_leader_epoch.answer,
+    ApiKey.ALTER_CONFIGS:           k33_k44_alter_configs.answer_replacing,
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: k33_k44_alter_configs.answer_changing,
     ApiKey.DESCRIBE_LOG_DIRS:       k35_describe_log_dirs.answer,
 }
 # fmt: on
@@ -59,7 +63,7 @@ NODE_SERVED: Final[tuple[Api, ...]] = tuple(
 )
 
 
-async def to_node_answer(call: Call, peer: str, services: Services) -> Frame:
+async def to_node_answer(call: Call, peer: str, services: Services) -> Frame | MutingFrame:
     """The frame that answers a request; `ProtocolError` for what is not answered here."""
     key = call.header.api_key
     if key == ApiKey.API_VERSIONS:
@@ -75,4 +79,6 @@ async def to_node_answer(call: Call, peer: str, services: Services) -> Frame:
         raise ProtocolError(f"{call.header.api.name} is not answered here")
     if answer is None:
         return ()
-    return answer if isinstance(answer, bytes) else encode_answer_parts(call, answer)
+    if isinstance(answer, bytes):
+        return answer
+    return muting(encode_answer_parts(call, answer), answer)

@@ -18,6 +18,9 @@ OFFSETS_CONFIGS: Final = (
     ("segment.bytes", "104857600"),
 )
 _FINE: Final = (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.REQUEST_TIMED_OUT)
+#: The last version in which a caller is never refused for its quota: whoever needs the topic now
+#: should not fail because others were busy.
+_UNREFUSED_VERSION: Final = 5
 _LOOK_EVERY_S: Final = 0.01
 
 logger = logging.getLogger(__name__)
@@ -36,7 +39,7 @@ def offsets_topic(settings: BrokerSettings) -> NewTopic:
 async def make_topics(topics: Sequence[NewTopic], host: BrokerHost, timeout_s: float) -> None:
     """Have them made and wait until this broker hears of them; who looks sees how it went."""
     answer: CreateTopicsAnswer | None = await host.controller.ask(
-        CreateTopics(tuple(topics)), timeout_s=timeout_s
+        CreateTopics(tuple(topics)), timeout_s=timeout_s, api_version=_UNREFUSED_VERSION
     )
     if answer is None:
         return

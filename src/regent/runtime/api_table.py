@@ -20,15 +20,21 @@ from regent.core.events import (
 from regent.errors import ProtocolError
 from regent.runtime.apis import (
     k03_metadata,
+    k10_find_coordinator,
+    k16_list_groups,
     k19_create_topics,
     k20_delete_topics,
+    k22_init_producer_id,
     k32_describe_configs,
     k33_k44_alter_configs,
+    k35_describe_log_dirs,
     k37_create_partitions,
     k60_describe_cluster,
     k67_allocate_producer_ids,
 )
+from regent.runtime.caller_connection import Frame, MutingFrame
 from regent.runtime.desk import Desk
+from regent.runtime.quota_waits import muting
 from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.exchange import Call, encode_answer, encode_api_versions_answer
 
@@ -50,10 +56,14 @@ def asked_of_the_core(event: Callable[..., Any]) -> Answering:
 ANSWERING: Final[Mapping[ApiKey, Answering]] = {
     ApiKey.METADATA:                      k03_metadata.answer,
     ApiKey.CONTROLLED_SHUTDOWN:           asked_of_the_core(ControlledShutdownRequested),
+    ApiKey.FIND_COORDINATOR:              k10_find_coordinator.answer,
+    ApiKey.LIST_GROUPS:                   k16_list_groups.answer,
     ApiKey.CREATE_TOPICS:                 k19_create_topics.answer,
     ApiKey.DELETE_TOPICS:                 k20_delete_topics.answer,
+    ApiKey.INIT_PRODUCER_ID:              k22_init_producer_id.answer,
     ApiKey.DESCRIBE_CONFIGS:              k32_describe_configs.answer,
     ApiKey.ALTER_CONFIGS:                 k33_k44_alter_configs.answer_replacing,
+    ApiKey.DESCRIBE_LOG_DIRS:             k35_describe_log_dirs.answer,
     ApiKey.CREATE_PARTITIONS:             k37_create_partitions.answer,
     ApiKey.ELECT_LEADERS:                 asked_of_the_core(ElectLeadersRequested),
     ApiKey.INCREMENTAL_ALTER_CONFIGS:     k33_k44_alter_configs.answer_changing,
@@ -71,7 +81,7 @@ SERVED: Final[tuple[Api, ...]] = tuple(
 )
 
 
-async def to_answer(call: Call, desk: Desk) -> bytes:
+async def to_answer(call: Call, desk: Desk) -> Frame | MutingFrame:
     """The frame that answers a request; `ProtocolError` for what is not answered here."""
     if call.header.api_key == ApiKey.API_VERSIONS:
         return encode_api_versions_answer(call.header, SERVED)
@@ -79,4 +89,4 @@ async def to_answer(call: Call, desk: Desk) -> bytes:
     if answering is None:
         raise ProtocolError(f"{call.header.api.name} is for brokers, and this is none")
     answer = await answering(call, desk)
-    return answer if isinstance(answer, bytes) else encode_answer(call, answer)
+    return answer if isinstance(answer, bytes) else muting(encode_answer(call, answer), answer)

@@ -2,7 +2,8 @@
 
 As in Kafka, a request of a connection is looked at when the one before it has been answered. A
 caller that sends more is not read any further, and one that does not take its answers gets no
-more of them. Whatever is wrong ends this connection and nothing else.
+more of them. One that has used up a quota is muted: answered, and then not listened to for a while.
+Whatever is wrong ends this connection and nothing else.
 """
 
 import asyncio
@@ -29,8 +30,17 @@ logger = logging.getLogger(__name__)
 
 #: A frame, whole or in parts that are sent one after the other; no part at all is no answer.
 Frame: TypeAlias = bytes | Sequence[bytes | bytearray | memoryview]
+
+
+class MutingFrame(Struct, frozen=True):
+    """A frame after which the caller is muted for so long (KIP-219)."""
+
+    frame: Frame
+    mute_ms: int
+
+
 #: Makes the frame that answers a request of the caller at an address.
-ToAnswer: TypeAlias = Callable[[Call, str], Awaitable[Frame]]
+ToAnswer: TypeAlias = Callable[[Call, str], Awaitable[Frame | MutingFrame]]
 
 
 class ConnectionSettings(Struct, frozen=True):
@@ -57,6 +67,8 @@ class CallerConnection(asyncio.BufferedProtocol):
         self._waiting: deque[Content] = deque()
         self._transport: asyncio.Transport | None = None
         self._task: asyncio.Task[None] | None = None
+        #: Set while the caller is muted.
+        self._unmuting: asyncio.TimerHandle | None = None
         self._can_write = asyncio.Event()
         self._can_write.set()
         #: Nothing more is read; the connection ends when what is under way is answered.
@@ -66,8 +78,9 @@ class CallerConnection(asyncio.BufferedProtocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether we owe the caller an answer, and it is not the caller who keeps us waiting."""
-        return self._task is not None and self._can_write.is_set()
+        """Whether it is us who keep the caller waiting, and not the caller us."""
+        is_waiting = self._task is not None or self._unmuting is not None
+        return is_waiting and self._can_write.is_set()
 
     # --- from the event loop ----------------------------------------------------------------------
 
@@ -77,6 +90,8 @@ class CallerConnection(asyncio.BufferedProtocol):
         self._transport = transport
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.peer = f"{host}:{port}"
+        if self._is_closing:
+            transport.close()
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         """Where bytes shall be received to."""
@@ -108,6 +123,8 @@ class CallerConnection(asyncio.BufferedProtocol):
         self._waiting.clear()
         if self._task is not None:
             self._task.cancel()
+        if self._unmuting is not None:
+            self._unmuting.cancel()
         self._on_lost(self)
 
     def pause_writing(self) -> None:
@@ -125,7 +142,8 @@ class CallerConnection(asyncio.BufferedProtocol):
         """Take no more requests, answer what is under way, and hang up."""
         self._is_closing = True
         self._waiting.clear()
-        assert self._transport is not None, "it has been made"
+        if self._transport is None:  # Accepted this very moment: `connection_made` hangs up.
+            return
         if self._task is None:
             self._transport.close()
         else:
@@ -142,30 +160,34 @@ class CallerConnection(asyncio.BufferedProtocol):
         self.active_at_s = asyncio.get_running_loop().time()
 
     def _pace(self) -> None:
-        """Read only as long as few are waiting."""
+        """Read only as long as few are waiting, and nothing of a caller that is muted."""
         transport = self._transport
         if transport is None or transport.is_closing() or self._is_closing:
             return
-        if len(self._waiting) >= self._settings.unanswered_max:
+        is_full = len(self._waiting) >= self._settings.unanswered_max
+        if is_full or self._unmuting is not None:
             transport.pause_reading()
         else:
             transport.resume_reading()
 
     def _go_on(self) -> None:
-        if self._task is None and self._waiting:
+        if self._task is None and self._unmuting is None and self._waiting:
             self._task = asyncio.get_running_loop().create_task(
                 self._answer_all(), name=f"answers to {self.peer}"
             )
 
     async def _answer_all(self) -> None:
-        """Answer what waits, until nothing does."""
+        """Answer what waits, until nothing does or the caller is muted."""
         assert self._transport is not None, "it has been made"
         try:
-            while self._waiting:
+            while self._waiting and self._unmuting is None:
                 frame = await self._answer(self._waiting.popleft())
                 if frame is None:
                     self._transport.close()
                     return
+                if isinstance(frame, MutingFrame):
+                    self._mute(frame.mute_ms)
+                    frame = frame.frame
                 _send(self._transport, frame)
                 self._touch()
                 await self._can_write.wait()
@@ -175,7 +197,16 @@ class CallerConnection(asyncio.BufferedProtocol):
         if self._is_closing:
             self._transport.close()
 
-    async def _answer(self, message: Content) -> Frame | None:
+    def _mute(self, mute_ms: int) -> None:
+        loop = asyncio.get_running_loop()
+        self._unmuting = loop.call_later(mute_ms / 1000, self._unmute)
+
+    def _unmute(self) -> None:
+        self._unmuting = None
+        self._pace()
+        self._go_on()
+
+    async def _answer(self, message: Content) -> Frame | MutingFrame | None:
         """The answer to one message; None if nothing can be said any further."""
         try:
             call = decode_request(message, self._settings.limits)

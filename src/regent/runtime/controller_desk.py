@@ -12,6 +12,7 @@ from regent.errors import SessionLost
 from regent.model.brokers import Broker
 from regent.model.ids import BrokerId
 from regent.runtime.inbox import Inbox, now_ms
+from regent.runtime.producer_ids import ProducerIds
 from regent.zookeeper.exchange import Exchange, run
 from regent.zookeeper.store import Session
 
@@ -33,6 +34,7 @@ class ControllerDesk:
         self.node_id = node_id
         self.advertised = advertised
         self.cluster_id: str | None = None
+        self.producer_ids = ProducerIds(node_id, self.run)
         self._inbox = inbox
         self._state = state
         self._session = session

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from regent.core.controller import Controller
+from regent.core.events import TakeOverRequested
 from regent.journal.writer import JournalWriter
 from regent.model.brokers import Broker, Endpoint
 from regent.model.protocol_version import request_versions
@@ -23,7 +24,7 @@ from regent.runtime.controller_desk import ControllerDesk
 from regent.runtime.driver import ControllerDriver
 from regent.runtime.guardian import Ward
 from regent.runtime.http_port import Page
-from regent.runtime.inbox import Inbox
+from regent.runtime.inbox import Inbox, now_ms
 from regent.runtime.journal_thread import JournalThread
 from regent.runtime.metrics import Sources, exposition, read_state
 from regent.runtime.node_options import NodeOptions
@@ -122,6 +123,10 @@ class ControllerSide:
             self.stop()
             await self._loop.run_in_executor(None, thread.join)
 
+    def take_over(self) -> None:
+        """Take the role from whoever has it, in the session of now and not again in a later one."""
+        self._inbox.put(TakeOverRequested(now_ms()))
+
     def stop(self) -> None:
         """Give the role up and end. From any thread, and as often as one likes."""
         self._inbox.stop()
@@ -177,7 +182,7 @@ class ControllerSide:
     async def metrics_page(self) -> Page:
         """What it shows of itself to Prometheus."""
         events = self._inbox.events
-        readings = await self.desk.look(lambda state: read_state(state, events))
+        readings = await self.desk.look(lambda state: read_state(state, events, now_ms()))
         sources = Sources(
             events,
             self._driver.times,

@@ -11,6 +11,7 @@ from regent.core.events import Event
 from regent.core.state import ControllerState
 from regent.model.brokers import Broker
 from regent.model.ids import BrokerId
+from regent.runtime.producer_ids import ProducerIds
 from regent.zookeeper.exchange import Exchange
 
 T = TypeVar("T")
@@ -30,6 +31,10 @@ class Desk(Protocol):
     @property
     def cluster_id(self) -> str | None:
         """What `/cluster/id` says, if anybody has written it."""
+
+    @property
+    def producer_ids(self) -> ProducerIds:
+        """What this node has for producers that ask it."""
 
     async def ask(self, to_event: Callable[[int, int], Event]) -> Any:
         """Make an event of the time and a request id, queue it, and wait for its answer."""

@@ -54,6 +54,7 @@ OCCUPATIONS: Final[Mapping[type[EventBase], Occupation]] = {
     events.LeaderAndIsrAnswered:        Occupation(10, "LeaderAndIsrResponseReceived"),
     events.LogDirsFailed:               Occupation(11, "LogDirChange"),
     events.ResignRequested:             _END,
+    events.TakeOverRequested:           _CHANGE,
     events.SessionExpired:              _END,
     events.ConfigsChanged:              Occupation(14, "TopicUncleanLeaderElectionEnable"),
     events.ReassignmentListRequested:   Occupation(15, "ListPartitionReassignment"),

@@ -12,7 +12,13 @@ from msgspec import Struct
 
 from regent.errors import BadInput
 from regent.runtime.api_table import to_answer
-from regent.runtime.caller_connection import CallerConnection, ConnectionSettings, ToAnswer
+from regent.runtime.caller_connection import (
+    CallerConnection,
+    ConnectionSettings,
+    Frame,
+    MutingFrame,
+    ToAnswer,
+)
 from regent.runtime.desk import Desk
 from regent.wire.exchange import Call
 
@@ -147,7 +153,7 @@ class Listener:
         if not self._connections:
             self._is_empty.set()
 
-    async def _answer(self, call: Call, _peer: str) -> bytes:
+    async def _answer(self, call: Call, _peer: str) -> Frame | MutingFrame:
         return await to_answer(call, self._desk)
 
     async def _sweep(self) -> None:

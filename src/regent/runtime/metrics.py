@@ -4,7 +4,7 @@
 `kafka_controller_KafkaController_ActiveControllerCount`. Everything is read when it is asked for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from prometheus_client.metrics_core import Metric
 
 from regent.core.event_queue import EventQueue
 from regent.core.gauges import QUEUE_GAUGES, Gauge, register
+from regent.core.mutation_quotas import QuotaReading
 from regent.core.state import ControllerState
 from regent.model.ids import BrokerId
 from regent.runtime.broker_channel import BrokerChannel
@@ -31,14 +32,17 @@ class Readings(Struct, frozen=True):
 
     gauges: dict[str, int]
     controller_epoch: int
+    #: The mutation quotas that somebody has used.
+    quotas: Sequence[QuotaReading] = ()
 
 
-def read_state(state: ControllerState, events: EventQueue) -> Readings:
+def read_state(state: ControllerState, events: EventQueue, now_ms: int) -> Readings:
     """The core's gauges of the state; those of the queue are shown under names of their own."""
     registry: dict[str, Gauge] = {}
     register(registry, state, events)
     gauges = {name: read() for name, read in registry.items() if name not in QUEUE_GAUGES}
-    return Readings(gauges, state.controller_epoch)
+    quotas = () if state.mutation_quotas is None else state.mutation_quotas.readings(now_ms)
+    return Readings(gauges, state.controller_epoch, quotas)
 
 
 class Sources(Struct, frozen=True):
@@ -79,6 +83,7 @@ def _families(readings: Readings, sources: Sources) -> Iterator[Metric]:
     )
     yield from _event_families(sources)
     yield from _channel_families(sources.channels)
+    yield from _quota_families(readings.quotas)
     yield GaugeMetricFamily(
         "regent_controller_epoch", "The epoch this node last won.", readings.controller_epoch
     )
@@ -95,6 +100,23 @@ def _families(readings: Readings, sources: Sources) -> Iterator[Metric]:
         "Whether the journal cannot be written now.",
         int(sources.journal.trouble is not None),
     )
+
+
+def _quota_families(quotas: Iterable[QuotaReading]) -> Iterator[Metric]:
+    """Kafka shows what is left, and keeps to itself what is allowed."""
+    labels = ("user", "client_id")
+    tokens = GaugeMetricFamily(
+        "kafka_server_ControllerMutation_tokens",
+        "Partitions that may still be made or deleted at once; less than 0: wait.",
+        labels=labels,
+    )
+    allowed = GaugeMetricFamily(
+        "regent_controller_mutation_rate_allowed", "Partitions a second.", labels=labels
+    )
+    for quota in quotas:
+        tokens.add_metric(quota.holder, quota.level)
+        allowed.add_metric(quota.holder, quota.rate.per_second)
+    yield from (tokens, allowed)
 
 
 def _event_families(sources: Sources) -> Iterator[Metric]:

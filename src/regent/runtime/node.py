@@ -89,5 +89,7 @@ class ControllerNode:
             session_id=session_id,
             previous_session_id=self._previous_session_id,
         )
+        if self._options.takes_over and self._previous_session_id is None:
+            self._side.take_over()
         self._previous_session_id = session_id
         self._side.desk.cluster_id = yield from take_cluster_id(mint_uuid())

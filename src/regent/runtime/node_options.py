@@ -22,3 +22,5 @@ class NodeOptions(Struct, frozen=True, kw_only=True):
     #: Host and port for HTTP; None: no such port.
     metrics: tuple[str, int] | None = None
     settings: NodeSettings = NodeSettings()
+    #: Whether it takes the role, once and at its start, from whoever has it.
+    takes_over: bool = False

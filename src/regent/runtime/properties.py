@@ -75,6 +75,8 @@ CONTROLLER_PROPERTIES: Final[Mapping[str, Property]] = {
     "leader.imbalance.per.broker.percentage":  Property("imbalance_percent", to_count),
     "num.partitions":                          Property("partition_count_default", to_positive),
     "default.replication.factor":              Property("replication_factor_default", to_positive),
+    "controller.quota.window.num":             Property("quota_samples", to_positive),
+    "controller.quota.window.size.seconds":    Property("quota_sample_s", to_positive),
     "inter.broker.protocol.version":           Property("protocol", ProtocolVersion.from_text),
 }
 

@@ -3,6 +3,7 @@
 kio has the messages, but for the oldest versions, which stand here.
 """
 
+from datetime import timedelta
 from typing import Any, Final
 
 from regent.errors import ProtocolError
@@ -26,6 +27,7 @@ from regent.wire.values import (
     from_kio_error,
     from_uuid,
     to_kio_error,
+    to_milliseconds,
     to_uuid,
 )
 
@@ -116,7 +118,7 @@ def creation_from(payload: Any) -> CreateTopics:
 def creation_answer_values(answer: CreateTopicsAnswer) -> Values:
     """No configs are told, but an empty list of them: clients trip over none at all."""
     return {
-        "throttle_time": NOT_THROTTLED,
+        "throttle_time": timedelta(milliseconds=answer.throttle_ms),
         "topics": [
             {
                 "name": result.topic,
@@ -134,7 +136,8 @@ def creation_answer_values(answer: CreateTopicsAnswer) -> Values:
 
 def creation_answer_from(payload: Any) -> CreateTopicsAnswer:
     """What `creation_answer_values` wrote."""
-    return CreateTopicsAnswer(tuple(map(_result_from, payload.topics)))
+    results = tuple(map(_result_from, payload.topics))
+    return CreateTopicsAnswer(results, _throttle_ms(payload))
 
 
 def _result_from(entry: Any) -> TopicResult:
@@ -148,6 +151,11 @@ def _result_from(entry: Any) -> TopicResult:
         partition_count=getattr(entry, "num_partitions", -1),
         replication_factor=getattr(entry, "replication_factor", -1),
     )
+
+
+def _throttle_ms(payload: Any) -> int:
+    """The oldest versions do not tell it."""
+    return to_milliseconds(getattr(payload, "throttle_time", NOT_THROTTLED))
 
 
 # --- CreatePartitions ---------------------------------------------------------------------------
@@ -190,7 +198,7 @@ def growth_from(payload: Any) -> CreatePartitions:
 def growth_answer_values(answer: CreatePartitionsAnswer) -> Values:
     """The content for all versions."""
     return {
-        "throttle_time": NOT_THROTTLED,
+        "throttle_time": timedelta(milliseconds=answer.throttle_ms),
         "results": [
             {
                 "name": result.topic,
@@ -204,7 +212,8 @@ def growth_answer_values(answer: CreatePartitionsAnswer) -> Values:
 
 def growth_answer_from(payload: Any) -> CreatePartitionsAnswer:
     """What `growth_answer_values` wrote."""
-    return CreatePartitionsAnswer(tuple(map(_result_from, payload.results)))
+    results = tuple(map(_result_from, payload.results))
+    return CreatePartitionsAnswer(results, _throttle_ms(payload))
 
 
 # --- DeleteTopics -------------------------------------------------------------------------------
@@ -246,7 +255,7 @@ def deletion_answer_values(
     """A topic that was asked by its id, and is not known by a name, goes by the id."""
     unnamed = set(request.topics) if request.by_id else set[str]()
     return {
-        "throttle_time": NOT_THROTTLED,
+        "throttle_time": timedelta(milliseconds=answer.throttle_ms),
         "responses": [
             {
                 "name": None if result.topic in unnamed else result.topic,
@@ -267,4 +276,5 @@ def _deletion_error(error: ErrorCode, api_version: int) -> ErrorCode:
 
 def deletion_answer_from(payload: Any) -> DeleteTopicsAnswer:
     """What `deletion_answer_values` wrote."""
-    return DeleteTopicsAnswer(tuple(map(_result_from, payload.responses)))
+    results = tuple(map(_result_from, payload.responses))
+    return DeleteTopicsAnswer(results, _throttle_ms(payload))

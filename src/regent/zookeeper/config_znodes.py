@@ -1,4 +1,4 @@
-"""The configs of topics and brokers as they stand in ZooKeeper, for those who want to know them.
+"""The configs of topics and others as they stand in ZooKeeper, for those who want to know them.
 
 An entity is named as in announcements of changes: `topics/t`, `brokers/1`, `brokers/<default>`.
 """

@@ -8,11 +8,8 @@ parent dies of.
 import os
 import signal
 import socket
-import subprocess
-import sys
 import tempfile
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
@@ -24,25 +21,13 @@ from regent.errors import BadInput, RegentError
 from regent.zookeeper.embedded_java import find_jars, find_java
 from regent.zookeeper.handshake import dial, say_goodbye, shake_hands
 from regent.zookeeper.options import ZooKeeperOptions
+from regent.zookeeper.tied_process import TiedProcess
 
 HOST: Final = "127.0.0.1"
 _MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
 #: Somebody else may take a free port between our finding it and the server's binding it.
 _PORT_TRIES: Final = 5
 _LOOK_EVERY_S: Final = 0.02
-_STOP_WITHIN_S: Final = 10.0
-#: Becomes Java. The kernel ends it together with its parent, or now if the parent is gone already;
-#: where there is no such call the server outlives a parent that was killed.
-_EXEC_TIED_TO_PARENT: Final = """
-import ctypes, os, signal, sys
-try:
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
-except AttributeError:
-    pass
-if os.getppid() != int(sys.argv[1]):
-    sys.exit(1)
-os.execv(sys.argv[2], sys.argv[2:])
-"""
 
 
 class EmbeddedSettings(Struct, frozen=True, kw_only=True):
@@ -79,7 +64,8 @@ class EmbeddedZooKeeper:
         self._wanted_port = port
         self._settings = settings or EmbeddedSettings()
         self._port = 0
-        self._child: _Child | None = None
+        self._output = Path(os.devnull)
+        self._child: TiedProcess | None = None
 
     @property
     def port(self) -> int:
@@ -99,7 +85,7 @@ class EmbeddedZooKeeper:
     @property
     def is_running(self) -> bool:
         """Whether the process is there, paused or not."""
-        return self._child is not None and self._child.process.poll() is None
+        return self._child is not None and self._child.is_running
 
     # --- its life -----------------------------------------------------------------------------
 
@@ -122,7 +108,9 @@ class EmbeddedZooKeeper:
                 continue
             folder = self._folder()
             config = _write_config(folder, port, self._settings)
-            self._child = _Child([*command, str(config)], folder / "zookeeper.out")
+            self._output = folder / "zookeeper.out"
+            self._output.unlink(missing_ok=True)
+            self._child = TiedProcess("ZooKeeper", [*command, str(config)], self._output)
             self._port = port
             try:
                 return self._wait_until_ready()
@@ -185,7 +173,7 @@ class EmbeddedZooKeeper:
 
     # --- inside -------------------------------------------------------------------------------
 
-    def _running(self) -> "_Child":
+    def _running(self) -> TiedProcess:
         if self._child is None:
             raise RegentError("the embedded ZooKeeper is not running")
         return self._child
@@ -223,7 +211,7 @@ class EmbeddedZooKeeper:
             if child.process.poll() is not None:
                 raise RegentError(
                     f"ZooKeeper ended with code {child.process.returncode} before it was ready; "
-                    f"it said: {child.last_words() or 'nothing'}"
+                    f"it said: {_last_words(self._output) or 'nothing'}"
                 )
             try:
                 with dial(options, (HOST, self._port), 1.0) as connection:
@@ -241,57 +229,10 @@ class EmbeddedZooKeeper:
             child.end(how)
 
 
-class _Child:
-    """The process, started and awaited by a thread of its own.
-
-    The kernel ties a child to the thread that started it. That thread must not end before.
-    """
-
-    def __init__(self, command: Sequence[str], output: Path) -> None:
-        self._command = command
-        self._output = output
-        self._started = threading.Event()
-        self._failure: OSError | None = None
-        self.process: subprocess.Popen[bytes]
-        self._keeper = threading.Thread(target=self._keep, name="zookeeper-keeper", daemon=True)
-        self._keeper.start()
-        self._started.wait()
-        if self._failure is not None:
-            raise RegentError(f"ZooKeeper could not be started: {self._failure}")
-
-    def _keep(self) -> None:
-        helper = [sys.executable, "-I", "-S", "-c", _EXEC_TIED_TO_PARENT, str(os.getpid())]
-        try:
-            with self._output.open("wb") as output:
-                self.process = subprocess.Popen(  # noqa: S603 - our own command
-                    [*helper, *self._command],
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    # A Ctrl-C in the terminal is for the parent, which stops the child in order.
-                    start_new_session=True,
-                )
-        except OSError as error:
-            self._failure = error
-            return
-        finally:
-            self._started.set()
-        self.process.wait()
-
-    def last_words(self) -> str:
-        """What it had to complain about, on one line."""
-        lines = self._output.read_text(errors="replace").splitlines()
-        return " ".join(line.strip() for line in lines if "SLF4J" not in line)[:500]
-
-    def end(self, how: signal.Signals) -> None:
-        """Send the signal, and see to it that the process is gone."""
-        if self.process.poll() is None:
-            os.kill(self.process.pid, signal.SIGCONT)
-            self.process.send_signal(how)
-        self._keeper.join(_STOP_WITHIN_S)
-        if self._keeper.is_alive():
-            self.process.kill()
-            self._keeper.join()
+def _last_words(output: Path) -> str:
+    """What it had to complain about, on one line."""
+    lines = output.read_text(errors="replace").splitlines()
+    return " ".join(line.strip() for line in lines if "SLF4J" not in line)[:500]
 
 
 def _write_config(folder: Path, port: int, settings: EmbeddedSettings) -> Path:

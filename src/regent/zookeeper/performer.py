@@ -31,6 +31,7 @@ from regent.core.asks import (
     ReadIsrNotifications,
     ReadLeaderships,
     ReadLogDirEvents,
+    ReadMutationQuotas,
     ReadReassignmentZnode,
     ReadTopicConfigs,
     ReadTopics,
@@ -57,6 +58,7 @@ from regent.zookeeper.notices import (
     read_election_znode,
     read_log_dir_events,
 )
+from regent.zookeeper.quota_znodes import read_mutation_quotas
 from regent.zookeeper.reads import (
     list_topic_deletions,
     list_topics,
@@ -118,6 +120,7 @@ PERFORMERS: Final[Mapping[type[Ask[Any]], Callable[[Any], Exchange[Any]]]] = {
     DeleteLogDirEvents: delete_log_dir_events,
     ReadConfigChanges: read_config_changes,
     ReadBrokerDefaults: read_broker_defaults,
+    ReadMutationQuotas: read_mutation_quotas,
 }
 
 

@@ -77,8 +77,10 @@ def read_controller_epoch(_ask: ReadControllerEpoch) -> Exchange[Fence]:
 def take_controller(ask: TakeController) -> Exchange[Fence | None]:
     """Both znodes or none. A refusal may be the echo of an own attempt that got through."""
     controller_epoch = ControllerEpoch(ask.current.controller_epoch + 1)
+    former = (Delete(paths.CONTROLLER),) if ask.deposes else ()
     claim = Multi(
         (
+            *former,
             Create(
                 paths.CONTROLLER,
                 encode_controller(ask.controller_id, ask.now_ms),
@@ -94,7 +96,7 @@ def take_controller(ask: TakeController) -> Exchange[Fence | None]:
     # A claim that was lost on the way is simply made again.
     reply = yield from read_one(claim)
     if isinstance(reply, MultiDone):
-        stat = reply.results[1].stat
+        stat = reply.results[-1].stat
         assert stat is not None, "a SetData is answered with the stat it made"
         return Fence(controller_epoch, ZkVersion(stat.version))
     if not isinstance(reply, MultiFailed) or reply.error not in _LOST_RACES:

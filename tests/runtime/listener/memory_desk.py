@@ -29,6 +29,7 @@ from regent.model.alter_partition import AlterPartition, IsrProposal
 from regent.model.brokers import Broker, Endpoint
 from regent.model.control_requests import ControlAnswer, ControlRequest, LeaderAndIsr
 from regent.model.ids import BrokerEpoch, BrokerId
+from regent.runtime.producer_ids import ProducerIds
 from regent.zookeeper.controller_znodes import register_controller
 from regent.zookeeper.exchange import Exchange, run
 from regent.zookeeper.memory import MemoryZooKeeper
@@ -75,6 +76,7 @@ class MemoryDesk:
         self.node_id = BrokerId(node_id)
         self.advertised: Broker | None = None
         self.cluster_id: str | None = CLUSTER_ID
+        self.producer_ids = ProducerIds(self.node_id, self.run)
         #: While set, the node does not hear of changes in ZooKeeper.
         self.is_deaf = False
         #: While it is not set, nobody gets to see the state.

@@ -14,7 +14,7 @@ from regent.model.admin_requests import ControlledShutdown, ElectionType, ElectL
 from regent.model.cluster_requests import DescribeCluster, Metadata
 from regent.model.ids import BrokerId
 from regent.runtime.api_table import SERVED
-from regent.runtime.caller_connection import ConnectionSettings
+from regent.runtime.caller_connection import CallerConnection, ConnectionSettings
 from regent.runtime.listener import Listener, ListenerSettings, bind
 from regent.wire.apis import ApiKey
 from regent.wire.exchange import Call, decode_answer, encode_request, encode_request_values
@@ -422,3 +422,31 @@ def test_a_broker_of_the_oldest_kind_may_go(cluster: ServedCluster) -> None:
     answer = node.ask(ControlledShutdown(BrokerId(1)), api_version=0)
 
     assert (answer.error, answer.remaining) == (0, ())
+
+
+class OpenedTransport(asyncio.Transport):
+    """A connection that nothing is ever said on."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": (HOST, 1)})
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Hang up."""
+        self.is_closed = True
+
+
+def test_a_caller_that_comes_while_the_node_ends_is_hung_up_on() -> None:
+    """It is accepted a moment before its connection is made."""
+
+    async def script() -> OpenedTransport:
+        async def no_answer(_call: Call, _peer: str) -> bytes:
+            raise AssertionError("nobody asks")
+
+        connection = CallerConnection(ConnectionSettings(), no_answer, lambda _lost: None)
+        transport = OpenedTransport()
+        connection.finish()
+        connection.connection_made(transport)
+        return transport
+
+    assert asyncio.run(script()).is_closed

@@ -281,15 +281,23 @@ def test_stopping_without_deletion_keeps_the_log_and_fails_those_who_wait() -> N
     assert core.leads() == ()
 
 
-@pytest.mark.parametrize("leader", [B1, B2])
-def test_a_newer_leadership_fails_the_appends_of_the_older(leader: BrokerId) -> None:
-    """Whether they survive is the new leadership's affair; the old one can promise nothing."""
+def test_a_new_leader_elsewhere_fails_the_appends_of_the_old_one() -> None:
+    """Whether they survive is the new leader's affair; the old one can promise nothing."""
     core = registered_leader(MemoryLogDirectory())
 
-    core.leader_and_isr(leader_and_isr((T0, leadership(leader, 4))), NOW_MS)
+    core.leader_and_isr(leader_and_isr((T0, leadership(B2, 4))), NOW_MS)
 
     failed = AnswerAppend(1, ErrorCode.NOT_LEADER_OR_FOLLOWER, 0)
     assert core.take_effects()[0] == failed
+
+
+def test_who_leads_on_in_a_new_epoch_keeps_its_promises() -> None:
+    """A follower has died. Were the append failed, its producer would write it a second time."""
+    core = registered_leader(MemoryLogDirectory())
+
+    core.leader_and_isr(leader_and_isr((T0, leadership(B1, 4, isr=(B1,)))), NOW_MS)
+
+    assert AnswerAppend(1, ErrorCode.NONE, 0) in core.take_effects()
 
 
 def test_an_offline_disk_is_a_storage_error() -> None:

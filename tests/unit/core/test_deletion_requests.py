@@ -132,7 +132,7 @@ def test_a_topic_that_is_queued_already_is_no_error(cluster: Scene) -> None:
         TopicResult("real", topic_id="id-of-real"),
         TopicResult("other", topic_id="id-of-other"),
     )
-    assert run.asks == [MarkTopicsForDeletion(cluster.memory.epoch, ("other",))]
+    assert run.asked == ["ReadMutationQuotas", "MarkTopicsForDeletion other"]
 
 
 def test_nothing_is_written_where_nothing_is_left_to_mark(cluster: Scene) -> None:

@@ -24,6 +24,7 @@ from regent.core.events import (
     LeaderAndIsrAnswered,
     ResignRequested,
     SessionExpired,
+    TakeOverRequested,
     TopicsChanged,
 )
 from regent.core.failover import ROUNDS_MAX
@@ -118,6 +119,47 @@ def test_a_node_that_loses_the_race_reads_who_won(node: Scene) -> None:
         "ReadController",
     ]
     assert (run.effects, node.state.active_id, node.state.is_active) == ([], 7, False)
+
+
+def test_a_node_that_shall_take_over_deposes_whoever_is_in_office(node: Scene) -> None:
+    """In one step, so that nobody else can be faster, and with an epoch that is above all."""
+    node.memory.depose(successor=7)
+    before = node.memory.epoch
+
+    run = node.handle(TakeOverRequested(5))
+
+    assert run.asks[:3] == [
+        ReadController(),
+        ReadControllerEpoch(),
+        TakeController(CONTROLLER, before, now_ms=5, deposes=True),
+    ]
+    assert node.memory.epoch.controller_epoch == before.controller_epoch + 1
+    assert (node.memory.holder, node.state.is_active) == (CONTROLLER, True)
+
+
+def test_a_take_over_of_a_free_role_is_an_election(node: Scene) -> None:
+    """There is nothing to delete, and a deletion would fail the whole step."""
+    run = node.handle(TakeOverRequested(5))
+
+    assert TakeController(CONTROLLER, Fence(ControllerEpoch(0), ZkVersion(0)), 5) in run.asks
+    assert node.state.is_active
+
+
+def test_a_node_in_office_has_nothing_to_take_over(node: Scene) -> None:
+    """It would depose itself, and run a failover for nothing."""
+    node.elect()
+
+    assert node.handle(TakeOverRequested(5)).steps == [ReadController()]
+
+
+def test_a_controller_that_cannot_be_read_is_not_deposed(node: Scene) -> None:
+    """It may be KRaft's, which does not look there whether it still rules."""
+    node.memory.holder = Malformed("/controller", "claimed by KRaft")
+
+    run = node.handle(TakeOverRequested(5))
+
+    assert run.asks == [ReadController()]
+    assert not node.state.is_active
 
 
 def come_and_go(memory: FakeMemory) -> None:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from regent.core.asks import Malformed, ReadTopics, TopicRead, WriteTopics
+from regent.core.asks import (
+    Malformed,
+    ReadMutationQuotas,
+    ReadTopics,
+    TopicRead,
+    WriteTopics,
+)
 from regent.core.events import PartitionCreationRequested, TopicChanged
 from regent.model.admin_requests import (
     CreatePartitions,
@@ -86,7 +92,7 @@ def test_what_a_tool_has_added_meanwhile_is_not_lost(cluster: Scene) -> None:
 
     run = grow(cluster, MorePartitions("t", 3))
 
-    assert [type(ask) for ask in run.asks] == [ReadTopics, WriteTopics]
+    assert [type(ask) for ask in run.asks] == [ReadTopics, ReadMutationQuotas, WriteTopics]
     assert cluster.memory.topics["t"] == TopicRead(
         "id-of-t", {0: assignment(5, 6), 1: assignment(7, 4), 2: assignment(7, 5)}
     )

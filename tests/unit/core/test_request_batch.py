@@ -418,6 +418,26 @@ def test_a_controller_that_is_no_broker_is_listed_under_every_listener(scene: Sc
     }
 
 
+@pytest.mark.parametrize(("racks", "rack"), [(("a", "b"), "a"), (("a", None), None)])
+def test_a_listed_controller_has_a_rack_where_every_broker_has_one(
+    scene: Scene, racks: tuple[str | None, ...], rack: str | None
+) -> None:
+    """Brokers that place replicas by themselves refuse to where some have a rack and others not."""
+    scene.state.config = ControllerConfig(own_endpoint=Endpoint("controller.example", 9099))
+    for broker_id, each in enumerate(racks, start=1):
+        registered = RegisteredBroker(Broker(BrokerId(broker_id), rack=each), broker_epoch(1))
+        scene.state.brokers[BrokerId(broker_id)] = registered
+
+    batch = RequestBatch(scene.state)
+    batch.add_update_metadata([BrokerId(1)])
+
+    (told_metadata,) = [e.request for e in batch.send() if isinstance(e, Send)]
+
+    assert isinstance(told_metadata, UpdateMetadata)
+    listed = {each.broker_id: each.rack for each in told_metadata.live_brokers}
+    assert listed[CONTROLLER] == rack
+
+
 def test_a_controller_that_is_a_broker_too_is_listed_once(scene: Scene) -> None:
     """Its registration says where it listens, and nothing is added to it."""
     scene.state.config = ControllerConfig(own_endpoint=Endpoint("elsewhere", 1))

@@ -24,7 +24,7 @@ def test_each_move_knows_its_line() -> None:
     """A complaint about the twentieth entry must not send anybody counting."""
     assert parse_reassignment(GOOD, "it") == (
         PlannedMove(3, ReassignmentTarget("partitions", 0, ids(1, 2))),
-        PlannedMove(4, ReassignmentTarget("t", 3, ids(2, 1))),
+        PlannedMove(4, ReassignmentTarget("t", 3, ids(2, 1)), ("any", "any")),
     )
 
 

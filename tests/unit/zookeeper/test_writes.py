@@ -98,6 +98,26 @@ def test_the_role_cannot_be_taken_while_it_is_held(world: World) -> None:
     assert world.ask(ReadControllerEpoch()) == world.fence
 
 
+def test_the_role_is_taken_from_its_holder_where_that_is_wanted(world: World) -> None:
+    """Deletion, claim and epoch are one step, and the znode is the new holder's own."""
+    fence = world.ask(TakeController(B2, world.fence, now_ms=0, deposes=True))
+
+    assert fence == Fence(ControllerEpoch(2), ZkVersion(2))
+    assert world.ask(ReadController()) == B2
+    with pytest.raises(ControllerMoved):
+        world.ask(DropController(world.fence))
+
+
+def test_nobody_is_deposed_by_one_that_knows_an_older_epoch(world: World) -> None:
+    """Nor where the role was given up meanwhile; who tries looks again."""
+    stale = world.ask(TakeController(B2, Fence(ControllerEpoch(0), V0), now_ms=0, deposes=True))
+    world.ask(DropController(world.fence))
+    free = world.ask(TakeController(B2, world.fence, now_ms=0, deposes=True))
+
+    assert (stale, free) == (None, None)
+    assert world.ask(ReadControllerEpoch()) == world.fence
+
+
 def test_an_own_controller_znode_of_another_epoch_is_not_a_victory(world: World) -> None:
     """Only the exact epoch of the claim proves that the claim got through."""
     stale = Fence(ControllerEpoch(5), ZkVersion(9))
