@@ -47,7 +47,7 @@ def read_topics(
 
 def _read(consumer: Any, name: TopicPartition) -> ReadPartition:
     place = confluent.TopicPartition(name.topic, name.partition, 0)
-    _, high_watermark = consumer.get_watermark_offsets(place, timeout=ANSWER_S)
+    place.offset, high_watermark = consumer.get_watermark_offsets(place, timeout=ANSWER_S)
     values: dict[int, bytes] = {}
     consumer.assign([place])
     deadline_s = monotonic() + STANDSTILL_S

@@ -22,6 +22,7 @@ from regent.model.admin_requests import (
     ReassignmentTarget,
 )
 from regent.model.assignment import Assignment
+from regent.model.config_requests import DescribeConfigs, DescribeConfigsAnswer
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import TopicPartition
 from tests.support.builders import assignment, ids
@@ -33,9 +34,10 @@ NOTHING = ListReassignmentsAnswer()
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Scripted brokers need no time to hear of anything."""
+def quick(monkeypatch: pytest.MonkeyPatch, cluster: ScriptedCluster) -> None:
+    """Scripted brokers need no time to hear of anything, and have no throttles."""
     monkeypatch.setattr(waiting, "SETTLING_PAUSE_S", 0.001)
+    cluster.answer(DescribeConfigsAnswer(), to=DescribeConfigs)
 
 
 def typed(cluster: ScriptedCluster, *arguments: str) -> int:
@@ -184,6 +186,24 @@ def test_a_broker_that_has_not_heard_yet_is_asked_again(
     assert typed(cluster, "start", file, "--wait") == 0
 
 
+def test_a_broker_that_is_far_behind_is_waited_for(
+    cluster: ScriptedCluster, tmp_path: Path
+) -> None:
+    """It shows a partition in the middle of a move that has ended; it cannot stay like that."""
+    file = plan(tmp_path, "plan.json", (0, [2, 3]))
+    cluster.answer(accepted(0), to=AlterReassignments)
+    cluster.answer(NOTHING, to=ListReassignments)
+    cluster.topics = [topic("t", partition(0, 2, 3, 1))]
+
+    def hear(_: object) -> None:
+        if len(cluster.heard_of(ListReassignments)) == waiting.SETTLING_LOOKS + 5:
+            cluster.topics = [topic("t", partition(0, 2, 3))]
+
+    cluster.on_heard = hear
+
+    assert typed(cluster, "start", file, "--wait") == 0
+
+
 def test_waiting_can_have_an_end(
     cluster: ScriptedCluster, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -275,6 +295,37 @@ def test_a_bad_file_is_refused_with_its_line(
     assert cluster.heard == []
 
 
+@pytest.mark.behaviour("rsg-024")
+@pytest.mark.parametrize(
+    ("log_dirs", "why"),
+    [
+        (["/nowhere", "any"], "line 2: replicas cannot be put into directories, such as /nowhere"),
+        (["/a", "/b", "any"], "line 2: t-0 has 2 replicas and 3 log_dirs"),
+    ],
+)
+def test_a_plan_that_names_directories_is_refused(
+    cluster: ScriptedCluster, tmp_path: Path, log_dirs: list[str], why: str, capsys: Captured
+) -> None:
+    """One that no broker has, or two for one replica: nothing of the plan is begun."""
+    move = {"topic": "t", "partition": 0, "replicas": [2, 3], "log_dirs": log_dirs}
+    file = tmp_path / "plan.json"
+    file.write_text(f'{{"version": 1, "partitions": [\n{json.dumps(move)}]}}')
+
+    assert typed(cluster, "start", str(file)) == EXIT_USAGE
+    assert why in capsys.readouterr().err
+    assert cluster.heard == []
+
+
+def test_any_directory_will_do(cluster: ScriptedCluster, tmp_path: Path) -> None:
+    """That is what Kafka's tool writes."""
+    move = {"topic": "t", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "any"]}
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps({"version": 1, "partitions": [move]}))
+    cluster.answer(accepted(0), to=AlterReassignments)
+
+    assert typed(cluster, "start", str(file)) == 0
+
+
 def test_a_folder_without_waves_is_refused(
     cluster: ScriptedCluster, tmp_path: Path, capsys: Captured
 ) -> None:
@@ -336,6 +387,7 @@ def test_the_moves_of_a_file_are_cancelled(
     idle = PartitionResult("t", 1, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS)
     answer = AlterReassignmentsAnswer(results=(PartitionResult("t", 0), idle))
     cluster.answer(answer, to=AlterReassignments)
+    cluster.answer(NOTHING, to=ListReassignments)
 
     assert typed(cluster, "cancel", file, "--json") == 0
     assert results(capsys) == [("t-0", "cancelled"), ("t-1", "was not being moved")]

@@ -15,8 +15,10 @@ The room:
     isr_changes         getting it changed
     follower_side       the fetchers
     replica_fetcher     one of them: truncate, then fetch
+    replication_quota   how fast new replicas may be copied
     metadata_cache      what UpdateMetadata said
     log                 the log and the disk, with twins in memory
+    log_failures        what may come between, and what callers are told
 """
 
 from collections.abc import Callable
@@ -30,6 +32,7 @@ from regent.broker.isr_keeper import IsrKeeper
 from regent.broker.leader_side import LeaderSide
 from regent.broker.log import LogDirectory, Value
 from regent.broker.metadata_cache import MetadataCache
+from regent.broker.replication_quota import ReplicationQuota
 from regent.broker.replication_requests import EpochQuery, EpochQueryAnswer, Fetch, FetchAnswer
 from regent.model.alter_partition import AlterPartitionAnswer
 from regent.model.control_requests import (
@@ -67,15 +70,18 @@ class BrokerCore:
         self.controller_epoch: ControllerEpoch = NO_CONTROLLER_EPOCH
         self.metadata = MetadataCache()
         self.hosted: dict[TopicPartition, HostedPartition] = {}
+        #: What may be copied from here, and to here.
+        self.leader_quota = ReplicationQuota(broker_id)
+        self.follower_quota = ReplicationQuota(broker_id)
         self._config = config
         self._directory = directory
         self._effects: list[BrokerEffect] = []
         self._isr_changes = IsrChanges(broker_id, config, self.metadata, self._effects)
         self._isr_keeper = IsrKeeper(config, self.metadata, self._isr_changes)
         self._leader_side = LeaderSide(
-            config, directory, self.hosted, self._isr_keeper, self._effects
+            config, directory, self.hosted, self._isr_keeper, self._effects, self.leader_quota
         )
-        self._follower_side = FollowerSide(broker_id, config, self._effects)
+        self._follower_side = FollowerSide(broker_id, config, self._effects, self.follower_quota)
         self._checkpointed_ms = 0
         #: Leader epochs of replicas that moved away in this life. A late copy of an order to lead
         #: would find nothing here that shows it to be old, and lead alone. Topics that are deleted
@@ -181,11 +187,13 @@ class BrokerCore:
             # same order is obeyed when it comes again after an UpdateMetadata.
             return
         self._follower_side.ended(hosted.name)
-        self._leader_side.ended(hosted)
         if leader == self.broker_id:
+            # Appends of an earlier epoch wait on, as in Kafka: they are in the log, and nobody
+            # cuts a leader's. If they failed, producers would write them a second time.
             hosted.lead(order.leadership, order.assignment, now_ms)
             self._leader_side.started(hosted, now_ms)
         else:
+            self._leader_side.ended(hosted)
             hosted.follow(order.leadership, order.assignment)
             self._follower_side.started(hosted)
 

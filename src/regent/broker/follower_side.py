@@ -4,6 +4,7 @@ from regent.broker.broker_config import NEVER_MS, BrokerConfig
 from regent.broker.broker_effects import BrokerEffect
 from regent.broker.hosted_partition import HostedPartition
 from regent.broker.replica_fetcher import ReplicaFetcher
+from regent.broker.replication_quota import ReplicationQuota
 from regent.broker.replication_requests import EpochQuery, EpochQueryAnswer, Fetch, FetchAnswer
 from regent.model.ids import BrokerId, TopicPartition
 
@@ -12,11 +13,16 @@ class FollowerSide:
     """The fetchers of one broker. They are kept for good, so that no request id comes twice."""
 
     def __init__(
-        self, broker_id: BrokerId, config: BrokerConfig, effects: list[BrokerEffect]
+        self,
+        broker_id: BrokerId,
+        config: BrokerConfig,
+        effects: list[BrokerEffect],
+        quota: ReplicationQuota,
     ) -> None:
         self._broker_id = broker_id
         self._config = config
         self._effects = effects
+        self._quota = quota
         self._fetchers: dict[BrokerId, ReplicaFetcher] = {}
         #: Where each followed partition is fetched.
         self._fetcher_of: dict[TopicPartition, ReplicaFetcher] = {}
@@ -25,7 +31,7 @@ class FollowerSide:
         """Fetch this partition from its leader; nothing leaves before `send`."""
         fetcher = self._fetchers.get(hosted.leader)
         if fetcher is None:
-            fetcher = ReplicaFetcher(self._broker_id, hosted.leader, self._config)
+            fetcher = ReplicaFetcher(self._broker_id, hosted.leader, self._config, self._quota)
             self._fetchers[hosted.leader] = fetcher
         self._fetcher_of[hosted.name] = fetcher
         fetcher.add(hosted)

@@ -12,7 +12,9 @@ from regent.broker.broker_effects import AnswerAppend, AnswerFetch, BrokerEffect
 from regent.broker.fetch_session import FetchSession, SessionPosition
 from regent.broker.hosted_partition import HostedPartition, ReplicaRole
 from regent.broker.isr_keeper import IsrKeeper
-from regent.broker.log import LogDirectory, LogEntry, Value
+from regent.broker.log import LogDirectory, LogEntry, Value, weight_of
+from regent.broker.log_failures import LOG_FAILURES, code_of
+from regent.broker.replication_quota import ReplicationQuota
 from regent.broker.replication_requests import (
     EpochQuery,
     EpochQueryAnswer,
@@ -30,13 +32,14 @@ from regent.model.ids import BrokerId, LeaderEpoch, TopicPartition
 class LeaderSide:
     """The led partitions of one broker and the sessions of their followers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - all that it shares with the rest of the broker
         self,
         config: BrokerConfig,
         directory: LogDirectory,
         hosted: dict[TopicPartition, HostedPartition],
         isr_keeper: IsrKeeper,
         effects: list[BrokerEffect],
+        quota: ReplicationQuota,
     ) -> None:
         #: What topics say themselves about the size of the ISR that an acks=all append needs.
         self.min_isr: dict[str, int] = {}
@@ -49,6 +52,9 @@ class LeaderSide:
         self._hosted = hosted
         self._isr_keeper = isr_keeper
         self._effects = effects
+        self._quota = quota
+        #: The latest time that was told.
+        self._now_ms = 0
         self._sessions: dict[BrokerId, FetchSession] = {}
         self._session_id = 0
         #: Sessions whose parked fetch may have an answer now.
@@ -137,6 +143,7 @@ class LeaderSide:
         session = self._session_for(request)
         if session is None:
             return FetchAnswer(session_id=0, session_lost=True)
+        self._now_ms = now_ms
         session.last_fetch_ms = now_ms
         session.parked_fetch_id = None
         for name in request.forgotten:
@@ -189,6 +196,7 @@ class LeaderSide:
 
     def tick(self, now_ms: int) -> None:
         """Let go of fetches that waited long enough; look for laggards and newcomers."""
+        self._now_ms = now_ms
         for session in self._sessions.values():
             if session.parked_fetch_id is not None and session.deadline_ms <= now_ms:
                 self._answer_parked(session, ())
@@ -257,7 +265,7 @@ class LeaderSide:
                 partition = self._read(session, name, position)
                 if partition is not None:
                     collected.append(partition)
-                    room -= sum(map(_weight, partition.entries))
+                    room -= sum(map(weight_of, partition.entries))
         # What there was no room for comes first in the next answer.
         session.news = news | session.news
         return tuple(collected)
@@ -267,12 +275,27 @@ class LeaderSide:
     ) -> FetchedPartition | None:
         hosted = self._hosted.get(name)
         error = self._refusal(hosted, session, position)
+        entries: tuple[LogEntry, ...] = ()
+        if hosted is not None and error is ErrorCode.NONE:
+            is_throttled = session.replica_id not in hosted.isr and self._quota.limits(name)
+            limit = self._config.fetch_limit
+            if is_throttled and position.fetch_offset < hosted.log.end_offset:
+                limit = min(limit, self._quota.left(self._now_ms))
+                if limit <= 0:
+                    # It is looked at again with the follower's next fetch.
+                    session.news[name] = None
+                    return None
+            try:
+                entries = hosted.log.read(position.fetch_offset, limit)
+            except LOG_FAILURES as failure:
+                error = code_of(failure)
+            if is_throttled:
+                self._quota.use(sum(map(weight_of, entries)), self._now_ms)
         if hosted is None or error is not ErrorCode.NONE:
             self._drop(session, name)
             start = 0 if hosted is None else hosted.log.start_offset
             return FetchedPartition(name, error, log_start_offset=start)
         high_watermark = hosted.high_watermark
-        entries = hosted.log.read(position.fetch_offset, self._config.fetch_limit)
         if not entries and high_watermark == position.high_watermark_told:
             return None
         position.high_watermark_told = high_watermark
@@ -330,8 +353,3 @@ class LeaderSide:
             return EpochReply(question.name, error)
         end = hosted.log.end_offset_for(question.asked_epoch)
         return EpochReply(question.name, ErrorCode.NONE, end.leader_epoch, end.end_offset)
-
-
-def _weight(entry: LogEntry) -> int:
-    """In the unit of the limits: bytes on disk, entries in memory."""
-    return len(entry.value) if isinstance(entry.value, bytes | bytearray | memoryview) else 1

@@ -28,6 +28,11 @@ class LogEntry(Struct, frozen=True, gc=False):
     value: Value
 
 
+def weight_of(entry: LogEntry) -> int:
+    """In the unit of all limits: bytes on disk, entries in memory."""
+    return len(entry.value) if isinstance(entry.value, bytes | bytearray | memoryview) else 1
+
+
 class EpochEnd(NamedTuple):
     """Up to which offset, exclusive, a log agrees with the history of a leader epoch."""
 

@@ -1,9 +1,10 @@
 """The follower's conversation with one leader: first cut, then copy.
 
 A partition that begins to follow is `truncating` until its history agrees with the leader's, then
-`fetching`. After an error it rests for a moment and starts again from the cut, which is cheap and
-always safe. At most one request is under way, as with Kafka's fetcher threads. An answer is
-believed only for partitions that still are what they were when it was asked for.
+`fetching`; while the quota for copying is used up, what is throttled is `held`. After an error it
+rests for a moment and starts again from the cut, which is cheap and always safe. At most one
+request is under way, as with Kafka's fetcher threads. An answer is believed only for partitions
+that still are what they were when it was asked for.
 """
 
 from msgspec import Struct
@@ -11,7 +12,9 @@ from msgspec import Struct
 from regent.broker.broker_config import NEVER_MS, BrokerConfig
 from regent.broker.broker_effects import SendEpochQuery, SendFetch
 from regent.broker.hosted_partition import HostedPartition
-from regent.broker.log import UNKNOWN_OFFSET
+from regent.broker.log import UNKNOWN_OFFSET, weight_of
+from regent.broker.log_failures import LOG_FAILURES
+from regent.broker.replication_quota import ReplicationQuota
 from regent.broker.replication_requests import (
     EpochQuery,
     EpochQueryAnswer,
@@ -36,13 +39,25 @@ class Resting(Struct):
 class ReplicaFetcher:
     """All partitions that this broker follows at one leader."""
 
-    def __init__(self, broker_id: BrokerId, leader_id: BrokerId, config: BrokerConfig) -> None:
+    def __init__(
+        self,
+        broker_id: BrokerId,
+        leader_id: BrokerId,
+        config: BrokerConfig,
+        quota: ReplicationQuota,
+    ) -> None:
         self._broker_id = broker_id
         self._leader_id = leader_id
         self._config = config
+        self._quota = quota
         self._truncating: dict[TopicPartition, HostedPartition] = {}
         self._fetching: dict[TopicPartition, HostedPartition] = {}
         self._resting: dict[TopicPartition, Resting] = {}
+        #: Would be fetching if the quota let them, and when to look again.
+        self._held: dict[TopicPartition, HostedPartition] = {}
+        self._held_until_ms = 0
+        #: Those of the fetching that had all that is committed when they were last heard of.
+        self._caught_up: dict[TopicPartition, None] = {}
         #: Of both kinds of request; never used twice, so an old answer is recognised.
         self._last_request_id = 0
         self._in_flight_id: int | None = None
@@ -64,6 +79,8 @@ class ReplicaFetcher:
         """Follow it here no longer; the leader hears of it with the next fetch."""
         self._truncating.pop(name, None)
         self._resting.pop(name, None)
+        self._held.pop(name, None)
+        self._caught_up.pop(name, None)
         if self._fetching.pop(name, None) is not None:
             self._untold[name] = None
 
@@ -77,6 +94,7 @@ class ReplicaFetcher:
             if questions:
                 query = EpochQuery(self._broker_id, self._new_request_id(), questions)
                 return SendEpochQuery(self._leader_id, query)
+        self._keep_to_quota(now_ms)
         if self._fetching:
             return SendFetch(self._leader_id, self._next_fetch())
         # The leader keeps a session that nobody continues; the next fetch will replace it.
@@ -102,9 +120,20 @@ class ReplicaFetcher:
             if reply is None or reply.error is not ErrorCode.NONE:
                 del self._truncating[question.name]
                 self._rest(hosted, now_ms)
-            elif cut_where_histories_part(hosted, reply):
-                del self._truncating[question.name]
-                self._start_fetching(hosted)
+            else:
+                self._cut(hosted, reply, now_ms)
+
+    def _cut(self, hosted: HostedPartition, reply: EpochReply, now_ms: int) -> None:
+        """A log that cannot be cut must not keep the others from being fetched."""
+        try:
+            is_cut = cut_where_histories_part(hosted, reply)
+        except LOG_FAILURES:
+            del self._truncating[hosted.name]
+            self._rest(hosted, now_ms)
+            return
+        if is_cut:
+            del self._truncating[hosted.name]
+            self._start_fetching(hosted)
 
     def fetch_answered(
         self, request: Fetch, answer: FetchAnswer | None, now_ms: int
@@ -131,6 +160,8 @@ class ReplicaFetcher:
         due = NEVER_MS
         if self._retry_ms and self._in_flight_id is None and (self._truncating or self._fetching):
             due = self._retry_ms
+        if self._held and self._in_flight_id is None:
+            due = min(due, max(self._held_until_ms, self._retry_ms))
         for resting in self._resting.values():
             due = min(due, resting.due_ms)
         return due
@@ -162,6 +193,21 @@ class ReplicaFetcher:
     def _start_fetching(self, hosted: HostedPartition) -> None:
         self._fetching[hosted.name] = hosted
         self._untold[hosted.name] = None
+
+    def _keep_to_quota(self, now_ms: int) -> None:
+        """Hold what is throttled while the quota is used up, and fetch it again afterwards."""
+        is_used_up = self._quota.left(now_ms) <= 0
+        for name, hosted in tuple(self._held.items()):
+            if not (is_used_up and self._quota.limits(name)):
+                del self._held[name]
+                self._start_fetching(hosted)
+        if not is_used_up:
+            return
+        for name, hosted in tuple(self._fetching.items()):
+            if name not in self._caught_up and self._quota.limits(name):
+                self.remove(name)
+                self._held[name] = hosted
+        self._held_until_ms = now_ms + self._config.fetch_backoff_ms
 
     def _next_fetch(self) -> Fetch:
         if self._session_epoch == 0:
@@ -210,6 +256,13 @@ class ReplicaFetcher:
         if not sound:
             self.remove(fetched.name)
             self._rest(hosted, now_ms)
+            return hosted
+        if fetched.name not in self._caught_up and self._quota.limits(fetched.name):
+            self._quota.use(sum(map(weight_of, fetched.entries)), now_ms)
+        if fetched.high_watermark <= hosted.log.end_offset:
+            self._caught_up[fetched.name] = None
+        else:
+            self._caught_up.pop(fetched.name, None)
         return hosted
 
     def _rest(self, hosted: HostedPartition, now_ms: int) -> None:

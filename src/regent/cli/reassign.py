@@ -30,7 +30,17 @@ from regent.cli.outcomes import (
     to_outcomes,
 )
 from regent.cli.printing import stdout
-from regent.cli.wave_files import read_waves, targets_of
+from regent.cli.throttled_moves import (
+    STAYS,
+    PreserveOption,
+    ThrottleOption,
+    ThrottlesLifted,
+    begin_moves,
+    complain_of,
+    lift_throttles,
+    read_throttle,
+)
+from regent.cli.wave_files import read_waves, refuse_directories, targets_of
 from regent.client.verification import Arrival, MoveChecked, say_ids
 from regent.dryrun.reassignment_file import ReassignmentPlan
 from regent.errors import BadInput
@@ -81,6 +91,7 @@ class WaitOptions(Struct, frozen=True):
 def start(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     files: FilesArgument,
     bootstrap: BootstrapOption,
+    throttle: ThrottleOption = None,
     wait: Annotated[
         bool,
         typer.Option("--wait", help="Wait until all has arrived; a wave waits for the one before."),
@@ -97,9 +108,12 @@ def start(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 ) -> None:
     """Start moves, wave by wave if there are several files.
 
-    A wave of which anything is refused, or does not arrive where it should, is the last one.
+    A wave of which anything is refused, or does not arrive where it should, is the last one. With
+    --wait, a throttle is removed when the moves have arrived; otherwise `verify` removes it.
     """
+    bytes_per_s = read_throttle(throttle)
     waves = read_waves(files)
+    refuse_directories(waves)
     if len(waves) > 1 and not wait:
         raise BadInput(
             f"{len(waves)} waves are to be moved one after the other; add --wait, or start one"
@@ -107,7 +121,11 @@ def start(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         )
     options = WaitOptions(interval_s, wait_at_most_s) if wait else None
     with connected(bootstrap, timeout_s) as admin:
-        outcomes, code = _run_waves(admin, waves, options)
+        outcomes, code = _run_waves(admin, waves, options, bytes_per_s)
+        if bytes_per_s is not None and wait and not code:
+            complain_of(lift_throttles(admin, _topics_of(targets_of(waves))))
+        elif bytes_per_s is not None:
+            complain(STAYS)
     if as_json:
         print_as_json({"results": outcomes})
     else:
@@ -117,14 +135,17 @@ def start(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 
 
 def _run_waves(
-    admin: "Admin", waves: Sequence[ReassignmentPlan], options: WaitOptions | None
+    admin: "Admin",
+    waves: Sequence[ReassignmentPlan],
+    options: WaitOptions | None,
+    bytes_per_s: int | None,
 ) -> tuple[list[ItemOutcome], int]:
     outcomes: list[ItemOutcome] = []
     code = 0
     with move_progress() as progress:
         for number, wave in enumerate(waves, start=1):
             targets = [move.target for move in wave.moves]
-            begun = to_outcomes(admin.reassign(targets), done="started", content_with={})
+            begun = begin_moves(admin, targets, bytes_per_s)
             if options is None or not all(each.is_good for each in begun):
                 outcomes += begun
                 code = 0 if all(each.is_good for each in begun) else EXIT_REFUSED
@@ -204,17 +225,21 @@ def list_moves(
 
 
 @app.command(epilog=EXIT_CODES)
-def cancel(
+def cancel(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     bootstrap: BootstrapOption,
     files: Annotated[
         list[Path] | None,
         typer.Argument(metavar="FILE", help="What was started; the moves in it are undone."),
     ] = None,
     all_moves: Annotated[bool, typer.Option("--all", help="All moves of the cluster.")] = False,
+    preserve_throttles: PreserveOption = False,
     timeout_s: TimeoutOption = 30,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo moves that are under way: the replicas from before stay, the new ones go."""
+    """Undo moves that are under way: the replicas from before stay, the new ones go.
+
+    Throttles of topics of which nothing moves any more are removed.
+    """
     if bool(files) == all_moves:
         raise BadInput("say which moves: the FILE that started them, or --all")
     planned = targets_of(read_waves(files or ()))
@@ -224,6 +249,14 @@ def cancel(
             names = list(admin.moving())
         targets = [ReassignmentTarget(*name, None) for name in names]
         results = admin.reassign(targets) if targets else []
+        lifted = ThrottlesLifted()
+        if not preserve_throttles:
+            seen = admin.describe().topics if all_moves else ()
+            topics = [topic.name for topic in seen] or _topics_of(planned)
+            lifted = lift_throttles(admin, topics)
+    complain_of(lifted)
+    if not as_json and lifted.names:
+        stdout().print(lifted.say())
     if not results and not as_json:
         stdout().print("nothing is being moved")
         return
@@ -235,24 +268,39 @@ def cancel(
 def verify(
     files: FilesArgument,
     bootstrap: BootstrapOption,
+    preserve_throttles: PreserveOption = False,
     timeout_s: TimeoutOption = 30,
     as_json: JsonOption = False,
 ) -> None:
-    """Say whether partitions are where a plan wanted them: done, in progress, not as planned."""
+    """Say whether partitions are where a plan wanted them: done, in progress, not as planned.
+
+    Once nothing is being moved in the cluster, throttles are removed: from the topics of the plan
+    and from all brokers.
+    """
     targets = targets_of(read_waves(files))
     with connected(bootstrap, timeout_s) as admin:
         from regent.client.waiting import look_at_moves  # noqa: PLC0415
 
         checked = look_at_moves(admin, targets)
+        lifted = ThrottlesLifted()
+        if not preserve_throttles and not admin.moving():
+            lifted = lift_throttles(admin, _topics_of(targets))
+    complain_of(lifted)
     counts = Counter(each.arrival for each in checked)
     if as_json:
         figures = {arrival.name.lower(): counts[arrival] for arrival in Arrival}
-        print_as_json({**figures, "partitions": checked})
+        print_as_json({**figures, "partitions": checked, "throttles_removed": lifted.names})
     else:
         _print_checked(checked, counts)
-    code = _worst(checked)
+        if lifted.names:
+            stdout().print(lifted.say())
+    code = _worst(checked) or (EXIT_REFUSED if lifted.troubles else 0)
     if code:
         raise typer.Exit(code)
+
+
+def _topics_of(targets: Sequence[ReassignmentTarget]) -> list[str]:
+    return list(dict.fromkeys(each.topic for each in targets))
 
 
 def _print_checked(checked: Sequence[MoveChecked], counts: Counter[Arrival]) -> None:

@@ -2,10 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from regent.dryrun.reassignment_file import ReassignmentPlan, read_reassignment
 from regent.errors import BadInput
 from regent.model.admin_requests import ReassignmentTarget
+
+#: What a plan says of a replica that may lie in any directory of its broker.
+ANY_DIRECTORY: Final = "any"
 
 
 def read_waves(paths: Sequence[Path]) -> list[ReassignmentPlan]:
@@ -33,3 +37,15 @@ def targets_of(waves: Iterable[ReassignmentPlan]) -> list[ReassignmentTarget]:
         for move in wave.moves
     }
     return list(moves.values())
+
+
+def refuse_directories(waves: Iterable[ReassignmentPlan]) -> None:
+    """Directories are for brokers to choose; a wish that would not be heeded is refused."""
+    for wave in waves:
+        for move in wave.moves:
+            named = [each for each in move.log_dirs if each != ANY_DIRECTORY]
+            if named:
+                raise BadInput(
+                    f"{wave.path}, line {move.line}: replicas cannot be put into directories, such"
+                    f" as {named[0]}; make each of log_dirs {ANY_DIRECTORY!r}, or leave it out"
+                )

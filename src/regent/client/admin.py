@@ -10,8 +10,10 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from regent.client.cluster import Cluster, Replied
+from regent.client.config_changes import alter_configs, describe_configs
 from regent.client.refusals import DOUBT, explain
 from regent.client.seen import ClusterSeen
+from regent.client.throttles import plan_copying, throttle_questions, to_lift, to_throttle
 from regent.errors import ClusterUnreachable, NotSupported, RequestRefused
 from regent.model.admin_requests import (
     AlterReassignments,
@@ -28,6 +30,7 @@ from regent.model.admin_requests import (
     TopicResult,
 )
 from regent.model.assignment import Assignment
+from regent.model.config_requests import ConfigResult
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import TopicPartition
 
@@ -92,6 +95,40 @@ class Admin:
             return None, str(error)
         return dict(replied.answer.moving), ""
 
+    def throttle(
+        self, targets: Sequence[ReassignmentTarget], bytes_per_s: int
+    ) -> list[ConfigResult]:
+        """Let what these moves copy, and what is being moved already, go no faster than this.
+
+        Dead brokers are passed over: they copy nothing, and only they could be told.
+        """
+        moving = self.moving()
+        topics = [each.topic for each in targets] + [name.topic for name in moving]
+        seen = self.describe(tuple(dict.fromkeys(topics)))
+        copying = plan_copying(targets, seen, moving)
+        live = frozenset(broker.broker_id for broker in seen.brokers)
+        changes = to_throttle(copying, bytes_per_s, live)
+        return alter_configs(self._cluster, seen.brokers, changes)
+
+    def lift_throttles(self, topics: Sequence[str], *, with_brokers: bool) -> list[ConfigResult]:
+        """Remove the throttles of these topics, and the rates of all brokers, where there are any.
+
+        One result for each that had some, or that cannot be looked at.
+        """
+        brokers = self.describe(()).brokers
+        rated = [broker.broker_id for broker in brokers] if with_brokers else []
+        questions = throttle_questions(topics, rated)
+        try:
+            described = describe_configs(self._cluster, brokers, questions)
+        except NotSupported:
+            return []  # it is too old to tell, and to be told
+        unknown = [
+            ConfigResult(each.resource, each.error, each.message)
+            for each in described
+            if each.error is ErrorCode.BROKER_NOT_AVAILABLE
+        ]
+        return alter_configs(self._cluster, brokers, list(to_lift(described))) + unknown
+
     def elect(
         self, election: ElectionType, partitions: Sequence[TopicPartition] | None = None
     ) -> list[PartitionResult]:
@@ -104,8 +141,9 @@ class Admin:
 
     def _results(self, request: Any) -> list[Any]:
         replied = self._ask(request)
-        results = replied.answer.results
-        return [_with_doubt(each) for each in results] if replied.is_repeat else list(results)
+        throttle_ms: int = getattr(replied.answer, "throttle_ms", 0)
+        results = [_with_wait(each, throttle_ms) for each in replied.answer.results]
+        return [_with_doubt(each) for each in results] if replied.is_repeat else results
 
     def _ask(self, request: Any, *, attempts: int | None = None) -> Replied:
         replied = self._cluster.ask_controller(request, attempts=attempts)
@@ -117,6 +155,15 @@ class Admin:
                 error.value,
             )
         return replied
+
+
+def _with_wait(result: Result, throttle_ms: int) -> Result:
+    """Whoever has used up its quota is told for the whole answer when to try again."""
+    if result.error is not ErrorCode.THROTTLING_QUOTA_EXCEEDED:
+        return result
+    told = (result.message or "").strip().rstrip(".")
+    wait = f"try again in {throttle_ms / 1000:.1f} s"
+    return replace(result, message="; ".join(part for part in (told, wait) if part))
 
 
 def _with_doubt(result: Result) -> Result:

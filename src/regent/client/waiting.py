@@ -12,6 +12,8 @@ from regent.model.ids import TopicPartition
 #: A broker hears of the end of a move a little later than the controller knows of it. Before a
 #: partition is called astray, brokers get this long to hear.
 SETTLING_LOOKS: Final = 5
+#: And so long if they show it in the middle of its move: it must have ended since.
+STALE_LOOKS: Final = 150
 SETTLING_PAUSE_S: Final = 0.2
 
 
@@ -20,14 +22,20 @@ def look_at_moves(admin: Admin, targets: Sequence[ReassignmentTarget]) -> list[M
     names = [TopicPartition(each.topic, each.partition) for each in targets]
     topics = tuple(dict.fromkeys(name.topic for name in names))
     checked: list[MoveChecked] = []
-    for number in range(SETTLING_LOOKS):
+    for number in range(STALE_LOOKS):
         if number:
             time.sleep(SETTLING_PAUSE_S)
         moving = admin.moving(dict.fromkeys(names))
         checked = check_moves(targets, admin.describe(topics), moving)
-        if not any(each.arrival is Arrival.NOT_AS_PLANNED for each in checked):
+        astray = [each for each in checked if each.arrival is Arrival.NOT_AS_PLANNED]
+        if not astray or (number >= SETTLING_LOOKS - 1 and not all(map(_is_stale, astray))):
             break
     return checked
+
+
+def _is_stale(checked: MoveChecked) -> bool:
+    """While a partition is moved, its replicas are those of the target and then those that go."""
+    return checked.replicas[: len(checked.target)] == checked.target
 
 
 def wait_for_moves(

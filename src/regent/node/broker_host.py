@@ -22,6 +22,7 @@ from regent.broker.broker_effects import (
     WriteIsr,
 )
 from regent.broker.hosted_partition import HostedPartition, ReplicaRole
+from regent.broker.log_failures import LOG_FAILURES, code_of
 from regent.broker.replication_requests import FetchAnswer
 from regent.errors import RegentError
 from regent.model.brokers import Endpoint
@@ -90,6 +91,8 @@ class BrokerHost:
         self.topics = topics
         self.core.min_isr.update(topics.min_isr)
         topics.min_isr = self.core.min_isr
+        self.core.leader_quota.replicas = topics.throttled_leaders
+        self.core.follower_quota.replicas = topics.throttled_followers
         self.waiters = ChangeWaiters()
         self.controller = ControllerLine(broker_id, self.core.metadata, desk)
         #: Set as soon as a controller has said who is in the cluster.
@@ -142,6 +145,7 @@ class BrokerHost:
                 answer = self.core.update_metadata(request)
             case StopReplica():
                 answer = self.core.stop_replica(request, self.now_ms)
+                self._forget_topics(request)
         if self.core.metadata.controller_id is not None:
             self.knows_cluster.set()
         for heard in self.on_control:
@@ -174,7 +178,11 @@ class BrokerHost:
             offsets = (admitted.base_offset, admitted.last_offset)
             self.core.append_again(name, *offsets, request_id)
         else:
-            self.core.append(name, admitted, request_id, acks_all=acks_all)
+            try:
+                self.core.append(name, admitted, request_id, acks_all=acks_all)
+            except LOG_FAILURES as failure:
+                outcome.cancel()
+                return AppendResult(name, code_of(failure), message=str(failure))
         self.settle()
         return outcome
 
@@ -201,6 +209,13 @@ class BrokerHost:
             if (hosted := self.core.hosted.get(question.name)) is not None
         }
         return to_epoch_ends(self.core.epoch_query(to_epoch_query(request, known)))
+
+    def _forget_topics(self, request: StopReplica) -> None:
+        """A topic of the same name that comes later may be set otherwise."""
+        kept = {name.topic for name in self.core.hosted}
+        for topic in dict.fromkeys(each.topic for each in request.partitions):
+            if topic not in kept:
+                self.topics.forget(topic)
 
     # --- what can be seen -------------------------------------------------------------------------
 

@@ -1,4 +1,8 @@
-"""Keeps what topics say of themselves up to date: read when hosted, and again when announced."""
+"""Keeps what is set on topics and on this broker up to date.
+
+A topic is read when it is first hosted, the broker when its session begins, and each again when a
+change is announced.
+"""
 
 import asyncio
 import logging
@@ -7,6 +11,7 @@ from typing import Final
 
 from regent.core.asks import Malformed, ReadConfigChanges
 from regent.errors import RegentError
+from regent.node.throttle_rates import ThrottleRates
 from regent.node.topic_settings import TopicSettings
 from regent.runtime.desk import Desk
 from regent.storage.log_store import LogStore
@@ -33,10 +38,15 @@ def read_topic_configs(
 class ConfigWatch:
     """Lives on the event loop; ZooKeeper is asked elsewhere."""
 
-    def __init__(self, topics: TopicSettings, store: LogStore, desk: Desk) -> None:
+    def __init__(
+        self, topics: TopicSettings, store: LogStore, rates: ThrottleRates, desk: Desk
+    ) -> None:
         self._topics = topics
         self._store = store
+        self._rates = rates
         self._desk = desk
+        #: Who looks has also taken over what it saw before the next one looks.
+        self._one_at_a_time = asyncio.Lock()
         #: Announcements that were looked at; only time removes them from ZooKeeper.
         self._seen: dict[str, None] = {}
 
@@ -48,19 +58,29 @@ class ConfigWatch:
 
     async def session_began(self) -> None:
         """Watch for announcements; what was missed meanwhile may concern every topic."""
-        while await self._look() is None:  # noqa: ASYNC110 - ZooKeeper sets no event
+        while not await self._read_everything():  # noqa: ASYNC110 - ZooKeeper sets no event
             await asyncio.sleep(TRY_AGAIN_S)
-        await self._read(self._topics.topics())
 
     async def announced(self) -> None:
-        """Something has been announced."""
-        entities = await self._look()
-        if entities is None:
-            # The session has ended, or is about to; the next one begins with a look.
-            return
-        split = (entity.partition("/") for entity in entities)
-        topics = [name for kind, _, name in split if kind == _TOPICS]
-        await self._read(tuple(each for each in topics if self._topics.knows(each)))
+        """Something has been announced: have it taken over when this returns."""
+        async with self._one_at_a_time:
+            entities = await self._look()
+            if entities is None:
+                # The session has ended, or is about to; the next one begins with a look.
+                return
+            split = (entity.partition("/") for entity in entities)
+            topics = [name for kind, _, name in split if kind == _TOPICS]
+            await self._read(tuple(each for each in topics if self._topics.knows(each)))
+            if any(entity in self._rates.entities for entity in entities):
+                await self._read_rates()
+
+    async def _read_everything(self) -> bool:
+        async with self._one_at_a_time:
+            if await self._look() is None:
+                return False
+            await self._read(self._topics.topics())
+            await self._read_rates()
+            return True
 
     async def _look(self) -> tuple[str, ...] | None:
         """The entities in announcements that are new; looking sets the watch for the next.
@@ -87,3 +107,9 @@ class ConfigWatch:
         for topic, configs in found.items():
             self._topics.learn(topic, configs)
             self._store.reconfigure(topic)
+
+    async def _read_rates(self) -> None:
+        try:
+            self._rates.learn(await self._desk.run(read_configs(self._rates.entities)))
+        except RegentError as error:
+            logger.warning("the configs of this broker cannot be read: %s", error)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from regent.broker.log import EpochEnd, LogEntry, Value
+from regent.errors import CorruptLog
 from regent.model.ids import LeaderEpoch, TopicPartition
 from regent.storage.log_store import LogStore
 from regent.storage.partition_log import OffsetAtTime, PartitionLog
@@ -23,6 +24,7 @@ class DiskLog:
 
     def __init__(self, log: PartitionLog) -> None:
         self._log = log
+        self._has_told_damage = False
 
     # --- what the broker's logic asks for -----------------------------------------------------
 
@@ -60,12 +62,16 @@ class DiskLog:
 
     def read(self, offset: int, limit: int) -> tuple[LogEntry, ...]:
         """All whole batches from `offset` on within so many bytes, as one entry."""
-        content = self._log.read(offset, limit)
+        content = self._read(offset, limit)
         return (LogEntry(_EPOCH_INSIDE, content),) if content else ()
 
     def truncate_to(self, offset: int) -> None:
         """Forget every record and every epoch that began at or above `offset`."""
-        self._log.truncate_to(offset)
+        try:
+            self._log.truncate_to(offset)
+        except CorruptLog as damage:
+            self._tell(damage)
+            raise
 
     def restart_at(self, offset: int) -> None:
         """Forget everything and go on at `offset`."""
@@ -94,11 +100,15 @@ class DiskLog:
 
     def read_committed(self, offset: int, max_bytes: int, high_watermark: int) -> bytes | None:
         """Whole batches below the high watermark; None if the offset is out of range."""
-        return self._log.read(offset, max_bytes, high_watermark)
+        return self._read(offset, max_bytes, high_watermark)
 
     def offset_for_timestamp(self, timestamp: int) -> OffsetAtTime | None:
         """The first record that is not older."""
-        return self._log.offset_for_timestamp(timestamp)
+        try:
+            return self._log.offset_for_timestamp(timestamp)
+        except CorruptLog as damage:
+            self._tell(damage)
+            raise
 
     def epoch_at(self, offset: int) -> LeaderEpoch:
         """Under which leader the record at `offset` was taken."""
@@ -107,6 +117,21 @@ class DiskLog:
     def delete_records(self, offset: int, high_watermark: int) -> int | None:
         """Let the log begin at `offset` (-1: all that is committed); None if refused."""
         return self._log.delete_records(offset, high_watermark)
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _read(self, offset: int, max_bytes: int, end_offset: int | None = None) -> bytes | None:
+        try:
+            return self._log.read(offset, max_bytes, end_offset)
+        except CorruptLog as damage:
+            self._tell(damage)
+            raise
+
+    def _tell(self, damage: CorruptLog) -> None:
+        """Once: whoever meets it will ask again and again."""
+        if not self._has_told_damage:
+            self._has_told_damage = True
+            logger.error("%s: records cannot be read: %s", self._log.name, damage)
 
 
 class DiskLogDirectory:

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from regent.node.broker_host import BrokerHost
 from regent.node.config_watch import ConfigWatch
-from regent.node.producer_ids import ProducerIds
 from regent.runtime.desk import Desk
+from regent.runtime.producer_ids import ProducerIds
 
 if TYPE_CHECKING:
     from regent.node.group_host import GroupHost

@@ -6,11 +6,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from regent.broker.replication_quota import ThrottledReplicas, read_throttled
 from regent.core.asks import Malformed
 from regent.storage.log_config import UNLIMITED, LogConfig
 
 MIN_ISR: Final = "min.insync.replicas"
 CLEANUP: Final = "cleanup.policy"
+THROTTLED_LEADERS: Final = "leader.replication.throttled.replicas"
+THROTTLED_FOLLOWERS: Final = "follower.replication.throttled.replicas"
 
 #: By topic config: the field of a log's settings that it sets.
 LOG_FIELDS: Final[Mapping[str, str]] = {
@@ -31,8 +34,10 @@ class TopicSettings:
     """The settings of the topics that are hosted here, and the broker's own for all others."""
 
     def __init__(self, defaults: LogConfig) -> None:
-        #: The table that the broker's logic looks into.
+        #: The tables that the broker's logic looks into.
         self.min_isr: dict[str, int] = {}
+        self.throttled_leaders: dict[str, ThrottledReplicas] = {}
+        self.throttled_followers: dict[str, ThrottledReplicas] = {}
         self._defaults = defaults
         self._log_configs: dict[str, LogConfig] = {}
 
@@ -52,6 +57,8 @@ class TopicSettings:
         """The topic is not hosted here any more."""
         self._log_configs.pop(topic, None)
         self.min_isr.pop(topic, None)
+        self.throttled_leaders.pop(topic, None)
+        self.throttled_followers.pop(topic, None)
 
     def learn(self, topic: str, configs: Mapping[str, str] | Malformed | None) -> None:
         """Take over what was read; what makes no sense is left at the broker's own."""
@@ -75,6 +82,18 @@ class TopicSettings:
             self.min_isr.pop(topic, None)
         else:
             self.min_isr[topic] = min_isr
+        _learn_throttled(self.throttled_leaders, topic, given.get(THROTTLED_LEADERS, ""))
+        _learn_throttled(self.throttled_followers, topic, given.get(THROTTLED_FOLLOWERS, ""))
+
+
+def _learn_throttled(table: dict[str, ThrottledReplicas], topic: str, text: str) -> None:
+    replicas = read_throttled(text)
+    if replicas is None:
+        logger.warning("topic %s: %s is no list of throttled replicas", topic, text)
+    if not text or replicas is None:
+        table.pop(topic, None)
+    else:
+        table[topic] = replicas
 
 
 def _to_number(topic: str, name: str, text: str) -> int | None:

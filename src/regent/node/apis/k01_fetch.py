@@ -6,6 +6,7 @@ for consumers; they are told so and list everything each time.
 
 import asyncio
 
+from regent.broker.log_failures import LOG_FAILURES, code_of
 from regent.model.error_codes import ErrorCode
 from regent.model.record_requests import (
     NO_SESSION_ID,
@@ -68,7 +69,10 @@ def _read_one(
         return FetchedRecords(wanted.name, error, log_start_offset=log.start_offset)
     records: bytes | None = b""
     if max_bytes > 0:
-        records = log.read_committed(wanted.fetch_offset, max_bytes, high_watermark)
+        try:
+            records = log.read_committed(wanted.fetch_offset, max_bytes, high_watermark)
+        except LOG_FAILURES as failure:
+            return FetchedRecords(wanted.name, code_of(failure))
     return FetchedRecords(
         wanted.name,
         ErrorCode.NONE,

@@ -1,5 +1,6 @@
 """ListOffsets, versions 1 to 5: where a log begins and ends, and what was written when."""
 
+from regent.broker.log_failures import LOG_FAILURES, code_of
 from regent.model.error_codes import ErrorCode
 from regent.model.log_requests import (
     EARLIEST_TIMESTAMP,
@@ -31,7 +32,10 @@ def _find(question: OffsetQuestion, host: BrokerHost) -> FoundOffset:
     elif question.timestamp == EARLIEST_TIMESTAMP:
         offset = log.start_offset
     else:
-        found = log.offset_for_timestamp(question.timestamp)
+        try:
+            found = log.offset_for_timestamp(question.timestamp)
+        except LOG_FAILURES as failure:
+            return FoundOffset(name, code_of(failure))
         if found is None or found.offset >= hosted.high_watermark:
             return FoundOffset(name)
         offset, timestamp = found.offset, found.timestamp
