@@ -43,7 +43,7 @@ from msgspec import Struct
 from benchmarks.drive import Timed, drive
 from benchmarks.memory_cluster import MemoryCluster, partition_names
 from benchmarks.report import per_second, show
-from regent.core.asks import ReadLeaderships
+from regent.core.asks import ReadLeaderships, WriteLeaderships
 from regent.core.controller import Controller
 from regent.core.effects import Journal
 from regent.core.events import (
@@ -146,14 +146,13 @@ def _election_step(death: Timed) -> tuple[float, float]:
     """The seconds of the election step, and of all from the first to the last piece about it."""
     core = [took for took, _ in death.pieces]
     outputs = [output for _, output in death.pieces]
-    first_read = next(i for i, o in enumerate(outputs) if isinstance(o, ReadLeaderships))
+    write = next(i for i, o in enumerate(outputs) if isinstance(o, WriteLeaderships))
     elected = next(i for i, o in enumerate(outputs) if _has(o, LeaderElected))
-    second_read = next(
-        i for i, o in enumerate(outputs) if i > first_read and isinstance(o, ReadLeaderships)
-    )
+    # The dead replicas are no longer in the ISRs of what was elected, so these are looked at.
+    look = next(i for i, o in enumerate(outputs) if isinstance(o, ReadLeaderships))
     lost = next(i for i, o in enumerate(outputs) if _has(o, FactBase))
-    # The last piece before the second read also begins to move replicas; it is left out.
-    return sum(core[first_read : elected + 1]), sum(core[lost + 1 : second_read])
+    # The last piece before that look also begins to move replicas; it is left out.
+    return sum(core[write : elected + 1]), sum(core[lost + 1 : look])
 
 
 def _has(output: object, kind: type[FactBase]) -> bool:

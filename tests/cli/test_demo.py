@@ -95,7 +95,7 @@ def test_what_stands_in_the_way_is_said_in_a_sentence(
 
     monkeypatch.setattr(demo, "find_spec", lambda _: None)
     assert main(["demo"]) == 64
-    assert "`pip install confluent-kafka` brings it" in capsys.readouterr().err
+    assert "`pip install 'regent[demo]'` brings it" in capsys.readouterr().err
 
 
 def _chapters(shown: str) -> list[tuple[str, str]]:

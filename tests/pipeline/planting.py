@@ -1,15 +1,25 @@
 """A clean journal to plant faults in: records are changed, put in, left out or come later."""
 
+import gzip
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from regent.journal.record import Record, encode
+from regent.journal.record import Record, decode, encode
 from regent.journal.writer import segment_name
 from regent.model.facts import Fact, FactBase
 from regent.model.ids import BrokerId, ControllerEpoch
+
+#: What a simulated cluster once wrote: four reigns of three nodes; moves that end and one that is
+#: cancelled; a deletion; dead brokers. Kept, because faults are planted in certain places of it.
+CLEAN_JOURNAL: Final = Path(__file__).parent / "data" / "clean-journal.jsonl.gz"
+
+
+def clean_records() -> list[Record]:
+    """A history in which nothing is wrong."""
+    return [decode(line) for line in gzip.decompress(CLEAN_JOURNAL.read_bytes()).splitlines()]
 
 
 class Draft:

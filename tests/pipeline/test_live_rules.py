@@ -28,9 +28,9 @@ from regent.pipeline.sources.journal import read_journal
 from regent.pipeline.timelines import timelines
 from regent.sim.plan import draw_plan
 from regent.sim.run import run
-from tests.pipeline.planting import Draft
+from tests.pipeline.planting import Draft, clean_records
 from tests.pipeline.rows import brokers, record
-from tests.pipeline.test_planted_faults import CLEAN_SEED, FAULTS
+from tests.pipeline.test_planted_faults import FAULTS
 
 pytestmark = pytest.mark.requirement("Q8")
 
@@ -92,7 +92,7 @@ def test_the_stream_finds_what_the_audit_finds(
 ) -> None:
     """In every planted fault, and in simulated clusters as they come."""
     drafts = {f"seed-{seed}": Draft(run(draw_plan(seed), []).records) for seed in SEEDS}
-    clean = run(draw_plan(CLEAN_SEED), []).records
+    clean = clean_records()
     for rule in SHARED:
         drafts[rule.name] = Draft(clean)
         FAULTS[rule.name](drafts[rule.name])

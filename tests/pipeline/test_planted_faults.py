@@ -26,18 +26,14 @@ from regent.pipeline.reassignments import reassignments
 from regent.pipeline.settings import DEFAULTS
 from regent.pipeline.sources.journal import read_journal
 from regent.pipeline.timelines import timelines
-from regent.sim.plan import draw_plan
-from regent.sim.run import run
 from tests.pipeline import oracle
 from tests.pipeline.comparing import differences
 from tests.pipeline.oracle.history import read_history
-from tests.pipeline.planting import Draft
+from tests.pipeline.planting import Draft, clean_records
 from tests.pipeline.rows import brokers
 
 pytestmark = pytest.mark.requirement("Q4")
 
-#: Four reigns of three nodes; moves that end and one that is cancelled; a deletion; dead brokers.
-CLEAN_SEED: Final = 4
 CLEAN: Final = "clean"
 HOUR_MS: Final = 3_600_000
 
@@ -296,7 +292,7 @@ NOT_AS_STARTED: Final[dict[str, tuple[Callable[[Draft], None], str]]] = {
 @pytest.fixture(scope="module")
 def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("planted")
-    records = run(draw_plan(CLEAN_SEED), []).records
+    records = clean_records()
     Draft(records).write(root / CLEAN)
     planted = FAULTS | {name: fault for name, (fault, _) in NOT_AS_STARTED.items()}
     for name, fault in planted.items():

@@ -120,7 +120,8 @@ def test_the_commands_do_all_of_it(
     regent("topics", "create", "orders", "--replica-assignment", "1:2")
     regent("topics", "add-partitions", "orders", "--to", "2")
     regent("reassign", "start", str(plan), "--wait")
-    regent("reassign", "verify", str(plan))
+    # These brokers only obey; they have no configs that a throttle could be in.
+    regent("reassign", "verify", str(plan), "--preserve-throttles")
     regent("elect", "preferred", "--all")
     status = regent("status")
 
@@ -178,6 +179,7 @@ def test_the_role_is_handed_over_on_request(
     assert main(resign) == 1
     assert "nobody else stands" in capsys.readouterr().err
 
+    # It has a session; until it has seen who is in office it does not stand yet.
     leading.controllers.start(101).credentials()
-    assert main(resign) == 0
+    eventually(lambda: main(resign) == 0, "another one in office")
     assert "100 gave the role up; 101 is the controller now" in capsys.readouterr().out
