@@ -9,9 +9,11 @@ SEEDS  ?= 0..99
 SECONDS ?= 900
 FAULTS  ?= 200
 SEED    ?=
+# For `make conformance`: how many scenarios.
+N       ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test cluster check lint types fmt sim soak bench behaviours mutants docs clean
+.PHONY: help setup demo test interop conformance cluster check lint types fmt sim soak bench behaviours mutants docs clean
 
 help:  ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +36,12 @@ demo: setup  ## watch a small cluster lose and regain its leaders
 
 test: setup  ## run all tests
 	$(PYTHON) -m pytest -n 2 --dist worksteal
+
+interop: setup  ## lead real Apache Kafka brokers, result in build/interop.json (needs Maven once)
+	$(PYTHON) -m tests.interop
+
+conformance: setup  ## compare Regent with Apache's controller: make conformance N=100 SEED=1
+	$(PYTHON) -m tests.conformance --scenarios $(N) $(if $(SEED),--seed $(SEED))
 
 cluster: setup  ## run the pipeline on a Spark cluster of its own, and over Spark Connect
 	$(PYTHON) -m pytest -m cluster tests/pipeline

@@ -85,6 +85,12 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
             "--guard", help="Run it as a child, whose role is free at once when it is killed."
         ),
     ] = False,
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over", help="At its start, depose whoever is the controller, Apache's included."
+        ),
+    ] = False,
     ca_file: CaOption = None,
     certificate_file: CertificateOption = None,
     key_file: KeyOption = None,
@@ -119,6 +125,7 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
         journal=needed(journal, "--journal DIR"),
         metrics=None if metrics is None else to_address(metrics, "--metrics"),
         settings=settings,
+        takes_over=take_over,
     )
     set_up_logging()
     if settings.unused:
