@@ -43,6 +43,9 @@ interop: setup  ## lead real Apache Kafka brokers, result in build/interop.json 
 conformance: setup  ## compare Regent with Apache's controller: make conformance N=100 SEED=1
 	$(PYTHON) -m tests.conformance --scenarios $(N) $(if $(SEED),--seed $(SEED))
 
+duel: setup  ## Apache's controller against Regent's, result in build/duel.json (needs Maven once)
+	$(PYTHON) -m benchmarks.duel --json
+
 cluster: setup  ## run the pipeline on a Spark cluster of its own, and over Spark Connect
 	$(PYTHON) -m pytest -m cluster tests/pipeline
 

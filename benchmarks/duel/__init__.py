@@ -1,0 +1,1 @@
+"""Apache's controller against Regent's, on one ZooKeeper and the same brokers: `make duel`."""
