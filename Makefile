@@ -13,7 +13,7 @@ SEED    ?=
 N       ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test interop conformance cluster check lint types fmt sim soak bench behaviours mutants docs clean
+.PHONY: help setup demo test interop conformance duel cluster check lint types fmt sim soak bench behaviours mutants docs clean
 
 help:  ## list what can be done here
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -6,8 +6,8 @@ is a broker that holds no replicas, in a JVM with all of its compiler and two gi
 How each contest is timed is in `benchmarks.duel.contests`.
 
 For each contest: the seconds of both (the median of all rounds, and all of them), and `times`, how
-often Regent's time goes into Apache's. `--failover 10000,50000,100000` names the sizes. All of it is
-kept in `build/duel.json`.
+often Regent's time goes into Apache's. `--failover 10000,50000,100000` names the sizes. It is kept
+in `build/duel.json`.
 """
 
 import argparse
