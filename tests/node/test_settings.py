@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from regent.broker.broker_config import IsrMode
 from regent.core.asks import Malformed
 from regent.errors import BadInput
 from regent.node.broker_settings import BrokerSettings, is_broker_property, read_broker_settings
@@ -27,6 +28,16 @@ def test_settings_have_kafkas_names_and_later_files_win(tmp_path: Path) -> None:
     assert not settings.creates_topics
     assert is_broker_property("group.max.size")
     assert not is_broker_property("num.partitions")
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mode"), [("2.6", IsrMode.DIRECT), ("2.7-IV2", IsrMode.BY_REQUEST)]
+)
+def test_the_protocol_says_who_writes_isrs(tmp_path: Path, protocol: str, mode: IsrMode) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text(f"inter.broker.protocol.version={protocol}\n")
+
+    assert read_broker_settings(path).replication.isr_mode is mode
 
 
 def test_a_value_that_cannot_be_used_is_named_with_its_line(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from regent.broker.broker_config import BrokerConfig
+from regent.broker.broker_config import BrokerConfig, IsrMode
 from regent.broker.groups.group_config import GroupConfig
+from regent.model.protocol_version import ALTER_ISR_SINCE, ProtocolVersion
 from regent.runtime.properties import (
     Property,
     property_lines,
@@ -64,6 +65,12 @@ def _minutes(text: str) -> int:
     return to_positive(text) * _MINUTE_MS
 
 
+def _isr_mode(text: str) -> IsrMode:
+    """Before AlterPartition leaders write their ISRs themselves."""
+    protocol = ProtocolVersion.from_text(text)
+    return IsrMode.DIRECT if protocol < ALTER_ISR_SINCE else IsrMode.BY_REQUEST
+
+
 # fmt: off
 REPLICATION_PROPERTIES: Final[Mapping[str, Property]] = {
     "replica.lag.time.max.ms":             Property("replica_lag_ms", to_positive),
@@ -73,6 +80,7 @@ REPLICATION_PROPERTIES: Final[Mapping[str, Property]] = {
     "replica.fetch.response.max.bytes":    Property("fetch_answer_limit", to_positive),
     "replica.high.watermark.checkpoint.interval.ms": Property("checkpoint_ms", to_positive),
     "min.insync.replicas":                 Property("min_isr", to_positive),
+    "inter.broker.protocol.version":       Property("isr_mode", _isr_mode),
 }
 
 LOG_PROPERTIES: Final[Mapping[str, Property]] = {
