@@ -144,6 +144,7 @@ def introduce(
     step: ReplicaStep, broker_id: BrokerId, partitions: Sequence[Partition]
 ) -> Procedure[None]:
     """A replica that its broker has never heard of; it follows, if there is somebody to follow."""
+    introduced = []
     for partition in partitions:
         leadership = partition.leadership
         if leadership is not None:
@@ -151,7 +152,8 @@ def introduce(
                 step.refuse(partition, broker_id, NEW, "the leader cannot be a new replica")
                 continue
             step.batch.add_leader_and_isr((broker_id,), partition, is_new=True)
-        step.settle(partition, broker_id, NEW)
+        introduced.append(partition)
+    step.settle_all(introduced, broker_id, NEW)
     yield from step.journal()
 
 
@@ -164,7 +166,7 @@ def join(
         if broker_id not in before.replicas:
             joined = (*before.replicas, broker_id)
             step.assign(partition, Assignment(joined, before.adding, before.removing))
-        step.settle(partition, broker_id, ONLINE)
+    step.settle_all(partitions, broker_id, ONLINE)
     yield from step.journal()
 
 

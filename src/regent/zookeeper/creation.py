@@ -32,11 +32,11 @@ class _Creation(Struct, frozen=True, eq=False):
         return [index for index in range(len(self.writes)) if index not in self.results]
 
 
-class _PlannedOp(Struct, frozen=True):
-    """One creation; `settles` is the write it completes, None for a parent."""
+class _Batch(Struct, frozen=True, eq=False):
+    """What is created in one multi, and the writes that are complete with it."""
 
-    op: Create
-    settles: int | None = None
+    ops: list[Create] = []
+    settles: list[int] = []
 
 
 def create_leaderships(ask: CreateLeaderships) -> Exchange[Sequence[WriteResult]]:
@@ -47,8 +47,7 @@ def create_leaderships(ask: CreateLeaderships) -> Exchange[Sequence[WriteResult]
         batches = list(_plan(creation))
         if not batches:
             break
-        ops = [[planned.op for planned in batch] for batch in batches]
-        outcomes = yield from send_fenced(ask.fence, ops)
+        outcomes = yield from send_fenced(ask.fence, [batch.ops for batch in batches])
         for batch, outcome in zip(batches, outcomes, strict=True):
             _note(creation, batch, outcome)
     return [creation.results.get(index, WriteFailure.CONFLICT) for index in range(len(ask.writes))]
@@ -92,31 +91,32 @@ def _judge(creation: _Creation, index: int, state: Data) -> WriteResult:
     return WriteFailure.EXISTS
 
 
-def _plan(creation: _Creation) -> Iterator[list[_PlannedOp]]:
+def _plan(creation: _Creation) -> Iterator[_Batch]:
     """The ops still needed in order, each partition's together, in batches for one multi."""
-    planned = dict(creation.present)
-    batch: list[_PlannedOp] = []
+    present, planned = creation.present, dict[str, None]()
+    batch = _Batch()
     for index in creation.unsettled():
         write = creation.writes[index]
-        topic, number = write.partition.topic, write.partition.index
-        parents = (paths.partitions(topic), paths.partition(topic, number))
-        needed = [_PlannedOp(Create(path)) for path in parents if path not in planned]
-        planned.update(dict.fromkeys(parents))
-        state = Create(paths.partition_state(topic, number), encode_leadership(write.leadership))
-        needed.append(_PlannedOp(state, settles=index))
-        if len(batch) + len(needed) > BATCH_OPS:
+        above = paths.partitions(write.partition.topic)
+        # What `paths.partition` and `partition_state` would say, without two calls for each.
+        parent = f"{above}/{write.partition.index}"
+        needed = [Create(f"{parent}/state", encode_leadership(write.leadership))]
+        if parent not in present:
+            needed.insert(0, Create(parent))
+            if above not in present and above not in planned:
+                planned[above] = None
+                needed.insert(0, Create(above))
+        if len(batch.ops) + len(needed) > BATCH_OPS:
             yield batch
-            batch = []
-        batch += needed
-    if batch:
+            batch = _Batch()
+        batch.ops.extend(needed)
+        batch.settles.append(index)
+    if batch.ops:
         yield batch
 
 
-def _note(creation: _Creation, batch: Sequence[_PlannedOp], outcome: Outcome) -> None:
-    for planned in batch:
-        if planned.settles is None:
-            continue
-        if outcome.results:
-            creation.results[planned.settles] = ZkVersion(0)
-        elif outcome.lost:
-            creation.doubtful[planned.settles] = None
+def _note(creation: _Creation, batch: _Batch, outcome: Outcome) -> None:
+    if outcome.results:
+        creation.results.update(dict.fromkeys(batch.settles, ZkVersion(0)))
+    elif outcome.lost:
+        creation.doubtful.update(dict.fromkeys(batch.settles))

@@ -128,9 +128,14 @@ def decode_multi(
             results.append(Done(op.path, Stat(*stat_of(buffer, offset))))
             offset += 68
         elif type(op) is Create:
-            path, stat = decode_created(buffer, offset)
-            results.append(Done(from_server(path), stat))
-            offset += INT.size + len(path.encode()) + _STAT.size
+            (length,) = INT.unpack_from(buffer, offset)
+            offset += 4 + length
+            # Only of a sequential one the path is news.
+            path = (
+                from_server(buffer[offset - length : offset].decode()) if op.sequential else op.path
+            )
+            results.append(Done(path, Stat(*stat_of(buffer, offset))))
+            offset += 68
         else:
             results.append(Done(op.path))
     return MultiDone(tuple(results))

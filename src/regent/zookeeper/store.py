@@ -88,7 +88,7 @@ class GetMany(Struct, frozen=True):
     paths: tuple[str, ...]
 
 
-class Create(Struct, frozen=True):
+class Create(Struct, frozen=True, gc=False):
     """Make a znode. A sequential one gets a ten-digit number behind its name."""
 
     path: str
