@@ -89,9 +89,9 @@ def _welcome(
     yield from take_brokers(state, arrived)
     # The newcomers get everything, the others only the list of brokers (KAFKA-7537).
     yield from tell_live_brokers(state, [b for b in state.brokers if b not in arrived])
-    everything = RequestBatch(state)
+    everything, abandoned = RequestBatch(state), state.abandoned_topics()
     everything.add_update_metadata(
-        arrived, (p for p in state.all_partitions() if p.topic not in state.topics_to_delete)
+        arrived, (p for p in state.all_partitions() if p.topic not in abandoned)
     )
     yield from everything.send()
     hosted = {b: list(_undeleted(state, b)) for b in arrived}
@@ -149,7 +149,7 @@ def lose_replicas(
     state: ControllerState, lost: Mapping[BrokerId, Sequence[Partition]]
 ) -> Procedure[None]:
     """These replicas can no longer be used: elect where they led, then take them offline."""
-    abandoned = [topic for topic in state.topics_to_delete if state.is_abandoned(topic)]
+    abandoned = state.abandoned_topics()
     kept = {
         b: [p for p in partitions if p.topic not in abandoned] for b, partitions in lost.items()
     }

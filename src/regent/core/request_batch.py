@@ -155,7 +155,9 @@ class RequestBatch:
         processor's cache that counts, and a second visit to each costs more than the work itself.
         """
         state, pages = self._state, BrokerPages(self._state)
-        deleting, failed_dirs = state.topics_to_delete, state.offline_dirs
+        # A leader that hears the farewell finds its topic by id no more, and nobody can follow it;
+        # so it must not be said while a reassignment has to end first.
+        deleting, failed_dirs = state.abandoned_topics(), state.offline_dirs
         metadata: list[PartitionMetadata] = []
         # The same for most partitions with the same replicas, and few lists are shared by many.
         offline: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}

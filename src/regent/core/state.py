@@ -351,6 +351,10 @@ class ControllerState:
             return True
         return not any(p in self.reassigning for p in self.topics[topic].partitions.values())
 
+    def abandoned_topics(self) -> dict[str, None]:
+        """All such topics."""
+        return dict.fromkeys(t for t in self.topics_to_delete if self.is_abandoned(t))
+
     def queue_deletions(self, topics: Iterable[str]) -> None:
         """From now on these topics' partitions count neither as offline nor as imbalanced."""
         for name in topics:

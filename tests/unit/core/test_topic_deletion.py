@@ -277,6 +277,27 @@ def test_a_topic_that_waits_for_a_reassignment_is_still_led(scene: Scene) -> Non
     assert moving.state is PartitionState.ONLINE
 
 
+@pytest.mark.requirement("T3", "A4")
+def test_a_topic_that_waits_for_a_reassignment_is_told_of_as_it_is(scene: Scene) -> None:
+    """To the newcomer and to the others: a leader that heard the farewell finds no topic by its id.
+
+    Its followers fetch by id, so the reassignment would never end. Apache's brokers showed it.
+    """
+    scene.live(1, 2)
+    scene.partition(
+        "t", 0, assignment(3, 1, 2, adding=(3,), removing=(2,)), leadership=leadership(1, (1, 2))
+    )
+    delete(scene, "t")
+    scene.memory.register(3)
+
+    run = scene.handle(BrokersChanged(0))
+
+    told = [line for line in run.told if "UpdateMetadata" in line and "t-0" in line]
+    assert {line.split()[0] for line in told} == {"1", "2", "3"}
+    assert all("t-0 leader=1" in line for line in told)
+    assert "t-0 leader=1" in next(line for line in run.told if line.startswith("3 <-"))
+
+
 @pytest.mark.fault("F64")
 @pytest.mark.requirement("T3")
 def test_a_topic_under_reassignment_waits_for_its_end(scene: Scene) -> None:
