@@ -4,15 +4,10 @@ Producers ask any node that they know of. librdkafka fails for good if the first
 to does not know how, and that may be a controller: it is listed among the brokers.
 """
 
-import logging
-
-from regent.errors import RegentError
 from regent.model.error_codes import ErrorCode
 from regent.model.producer_ids import InitProducerId, InitProducerIdAnswer
 from regent.runtime.desk import Desk
 from regent.wire.exchange import Call
-
-logger = logging.getLogger(__name__)
 
 
 async def answer(call: Call, desk: Desk) -> InitProducerIdAnswer:
@@ -20,8 +15,4 @@ async def answer(call: Call, desk: Desk) -> InitProducerIdAnswer:
     request: InitProducerId = call.request
     if request.transactional_id is not None:
         return InitProducerIdAnswer(ErrorCode.NOT_COORDINATOR)
-    try:
-        return InitProducerIdAnswer(ErrorCode.NONE, await desk.producer_ids.next(), 0)
-    except RegentError as failure:
-        logger.warning("no id for a producer: %s", failure)
-        return InitProducerIdAnswer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    return await desk.producer_ids.give()
