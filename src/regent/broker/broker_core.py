@@ -198,7 +198,9 @@ class BrokerCore:
             self._follower_side.started(hosted)
 
     def _host(self, name: TopicPartition) -> HostedPartition:
-        hosted = HostedPartition(name, self.broker_id, self._directory.open(name))
+        hosted = HostedPartition(
+            name, self.broker_id, self._directory.open(name), self._leader_side.min_isr_of
+        )
         saved = self._directory.high_watermark(name)
         hosted.high_watermark = min(saved, hosted.log.end_offset)
         self.hosted[name] = hosted

@@ -59,7 +59,14 @@ class WaitingAppend(Struct, frozen=True, gc=False):
 class HostedPartition:
     """A replica. Attributes are for reading; only the broker's own code changes them."""
 
-    def __init__(self, name: TopicPartition, broker_id: BrokerId, log: ReplicaLog) -> None:
+    def __init__(
+        self,
+        name: TopicPartition,
+        broker_id: BrokerId,
+        log: ReplicaLog,
+        min_isr_of: Callable[[str], int] = lambda _topic: 1,
+    ) -> None:
+        """`min_isr_of` says how many replicas a topic wants in sync, as it is configured now."""
         self.name = name
         self.log = log
         self.role = ReplicaRole.NONE
@@ -81,6 +88,7 @@ class HostedPartition:
         #: In the order of their offsets.
         self.waiting: deque[WaitingAppend] = deque()
         self._broker_id = broker_id
+        self._min_isr_of = min_isr_of
 
     # --- roles --------------------------------------------------------------------------------
 
@@ -159,8 +167,19 @@ class HostedPartition:
         remote.session = session
         return self.advance_high_watermark()
 
+    @property
+    def is_under_min_isr(self) -> bool:
+        """Whether too few are in sync; no more can be wanted than there are replicas."""
+        wanted = min(self._min_isr_of(self.name.topic), len(self.followers) + 1)
+        return len(self.isr) < wanted
+
     def advance_high_watermark(self) -> bool:
-        """Move to the smallest end over the maximal ISR, never back; whether it moved."""
+        """Move to the smallest end over the maximal ISR, never back; whether it moved.
+
+        Under min ISR it stays where it is: what too few replicas have is not committed.
+        """
+        if self.is_under_min_isr:
+            return False
         lowest = self.log.end_offset
         for replica in self.maximal_isr:
             if replica != self._broker_id:

@@ -85,7 +85,7 @@ class LeaderSide:
             if session.parked_fetch_id is not None:
                 self._woken[session.replica_id] = session
         if hosted.waiting:
-            enough = len(hosted.maximal_isr) >= self._min_isr_of(hosted)
+            enough = not hosted.is_under_min_isr
             error = ErrorCode.NONE if enough else ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
             for waiting in hosted.take_committed():
                 self._effects.append(AnswerAppend(waiting.request_id, error, waiting.offset))
@@ -117,7 +117,7 @@ class LeaderSide:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if hosted.role is not ReplicaRole.LEADER:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if acks_all and len(hosted.isr) < self._min_isr_of(hosted):
+        if acks_all and hosted.is_under_min_isr:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.NONE
 
@@ -131,8 +131,9 @@ class LeaderSide:
         hosted.wait_again(request_id, offset, last_offset)
         self.changed(hosted)
 
-    def _min_isr_of(self, hosted: HostedPartition) -> int:
-        return self.min_isr.get(hosted.name.topic, self._config.min_isr)
+    def min_isr_of(self, topic: str) -> int:
+        """How many replicas a topic wants in sync."""
+        return self.min_isr.get(topic, self._config.min_isr)
 
     def epoch_query(self, query: EpochQuery) -> EpochQueryAnswer:
         """Say where epochs end in the logs led here."""

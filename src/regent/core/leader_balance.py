@@ -226,4 +226,4 @@ def _by_preferred(state: ControllerState) -> dict[BrokerId, list[Partition]]:
 
 def _can_be_preferred(state: ControllerState, partition: Partition) -> bool:
     known = partition.leadership
-    return known is not None and choose(state, partition, known, Strategy.PREFERRED) is not None
+    return known is not None and choose(state, partition, known.isr, Strategy.PREFERRED) is not None

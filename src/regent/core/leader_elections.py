@@ -34,9 +34,10 @@ from regent.core.election import (
 from regent.core.leadership_lookup import look_up
 from regent.core.partition_step import PartitionStep
 from regent.core.state import ControllerState, Partition
+from regent.core.strangers import without_strangers
 from regent.errors import ControllerMoved
 from regent.model.facts import Fact, LeaderElected, LeadershipLearned
-from regent.model.ids import FIRST_LEADER_EPOCH, NO_LEADER, LeaderEpoch, ZkVersion
+from regent.model.ids import FIRST_LEADER_EPOCH, NO_LEADER, BrokerId, LeaderEpoch, ZkVersion
 from regent.model.leadership import Leadership
 from regent.model.protocol_version import RECOVERY_SINCE
 from regent.model.states import PartitionState
@@ -176,10 +177,11 @@ class Chooser:
 
     def choose(self, partition: Partition, current: Leadership) -> Choice | None:
         """Who is to lead, if anybody can."""
-        key = (id(partition.assignment), current.isr)
+        isr = without_strangers(self._state, partition, current)
+        key = (id(partition.assignment), isr)
         decided = self._decided
         if key not in decided or self._state.offline_dirs:
-            decided[key] = choose(self._state, partition, current, self._strategy)
+            decided[key] = choose(self._state, partition, isr, self._strategy)
         return decided[key]
 
     def has_choice(self, partition: Partition, current: Leadership) -> bool:
@@ -219,10 +221,10 @@ def _decide(
 
 
 def choose(
-    state: ControllerState, partition: Partition, current: Leadership, strategy: Strategy
+    state: ControllerState, partition: Partition, isr: tuple[BrokerId, ...], strategy: Strategy
 ) -> Choice | None:
     """Hold one election, the clean half of it."""
-    assignment, isr = partition.assignment, current.isr
+    assignment = partition.assignment
     live = state.electable_for(partition)
     match strategy:
         case Strategy.OFFLINE | Strategy.OFFLINE_UNCLEAN:

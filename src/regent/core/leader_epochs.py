@@ -1,7 +1,5 @@
 """Raising a leader epoch without an election: the replicas listen only to what is newer."""
 
-from functools import lru_cache
-
 from regent.core.asks import (
     LeadershipWrite,
     Procedure,
@@ -14,11 +12,11 @@ from regent.core.asks import (
 from regent.core.effects import Journal
 from regent.core.leader_elections import CONFLICTS_MAX, learn
 from regent.core.state import ControllerState, Partition
+from regent.core.strangers import without_strangers
 from regent.errors import ControllerMoved
 from regent.model.facts import Fact, LeaderEpochRaised, MoveRefused
-from regent.model.ids import BrokerId, LeaderEpoch
+from regent.model.ids import LeaderEpoch
 from regent.model.leadership import Leadership
-from regent.model.states import ReplicaState
 
 
 def raise_leader_epoch(state: ControllerState, partition: Partition) -> Procedure[bool]:
@@ -56,29 +54,6 @@ def raise_leader_epoch(state: ControllerState, partition: Partition) -> Procedur
             return True
     yield Journal([stays(partition, f"lost {CONFLICTS_MAX} races in a row")])
     return False
-
-
-def without_strangers(
-    state: ControllerState, partition: Partition, read: Leadership
-) -> tuple[BrokerId, ...]:
-    """The ISR less those that are neither assigned nor on their way out; never empty."""
-    replicas = partition.assignment.replicas
-    if _is_within(read.isr, replicas):
-        return read.isr
-    known = tuple(
-        r
-        for r in read.isr
-        if r == read.leader
-        or r in replicas
-        or state.replica_state(partition, r) is not ReplicaState.NON_EXISTENT
-    )
-    return known or read.isr
-
-
-# Few ISRs and assignments are shared by many partitions, and nearly all have no strangers.
-@lru_cache(maxsize=4096)
-def _is_within(isr: tuple[BrokerId, ...], replicas: tuple[BrokerId, ...]) -> bool:
-    return all(r in replicas for r in isr)
 
 
 def learn_in_office(

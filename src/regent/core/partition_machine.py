@@ -107,7 +107,7 @@ def try_electable(state: ControllerState) -> Procedure[Results]:
         for partition in state.partitions_in[OFFLINE]
         if not state.is_abandoned(partition.topic)
         and (known := partition.leadership) is not None
-        and choose(state, partition, known, Strategy.OFFLINE) is not None
+        and choose(state, partition, known.isr, Strategy.OFFLINE) is not None
     ]
     if not waiting:
         return {}

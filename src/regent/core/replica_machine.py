@@ -20,10 +20,10 @@ from regent.core.asks import (
 )
 from regent.core.effects import Journal
 from regent.core.leader_elections import CONFLICTS_MAX, learn
-from regent.core.leader_epochs import without_strangers
 from regent.core.leadership_lookup import look_up
 from regent.core.request_batch import RequestBatch
 from regent.core.state import ControllerState, Partition
+from regent.core.strangers import without_strangers
 from regent.errors import ControllerMoved
 from regent.model.assignment import Assignment
 from regent.model.facts import (

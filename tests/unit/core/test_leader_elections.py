@@ -14,7 +14,7 @@ from regent.model.control_requests import LeaderAndIsr
 from regent.model.facts import LeaderElected
 from regent.model.ids import BrokerId, LeaderEpoch, ZkVersion
 from regent.model.states import PartitionState
-from tests.support.builders import ids, leadership
+from tests.support.builders import assignment, ids, leadership
 from tests.support.drive import Run
 from tests.support.scene import Scene
 
@@ -203,6 +203,20 @@ def test_a_state_that_cannot_be_read_fails_alone(scene: Scene) -> None:
 
 
 # --- strategies -------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("S2", "A4")
+def test_a_stranger_leaves_the_isr_with_any_election(scene: Scene) -> None:
+    """The old leader had not heard that 5 has moved away; 1 is on its way out and stays for now."""
+    scene.live(1, 2, 5)
+    moving = scene.partition(
+        "t", 0, assignment(2, 1, removing=(1,)), leadership=leadership(1, (1, 2))
+    )
+    scene.overwrite(moving, isr=ids(1, 2, 5))
+
+    go_online(scene, moving, strategy=Strategy.REASSIGN)
+
+    assert scene.stored(moving).isr == ids(1, 2)
 
 
 @pytest.mark.requirement("S2")
