@@ -2,7 +2,7 @@
 
 import pytest
 
-from regent.core.asks import CreateLeaderships, TopicWrite, WriteTopics
+from regent.core.asks import CreateLeaderships, TopicRead, TopicWrite, WriteTopics
 from regent.core.config import ControllerConfig
 from regent.core.events import TopicsChanged
 from regent.model.assignment import Assignment
@@ -23,7 +23,9 @@ def listed(scene: Scene) -> Scene:
 
 def replicas(scene: Scene) -> list[tuple[int, ...]]:
     """In the order of partitions: as it is known, after a look that it is also written."""
-    written = scene.memory.topics["t"].partitions
+    topic = scene.memory.topics["t"]
+    assert isinstance(topic, TopicRead)
+    written = topic.partitions
     assert written == scene.state.assignments_of("t")
     return [written[index].replicas for index in sorted(written)]
 
