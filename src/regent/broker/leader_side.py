@@ -117,7 +117,7 @@ class LeaderSide:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if hosted.role is not ReplicaRole.LEADER:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if acks_all and hosted.is_under_min_isr:
+        if acks_all and len(hosted.isr) < self.min_isr_of(name.topic):
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.NONE
 
