@@ -1,6 +1,6 @@
 """What a consumer reads in the end, from the first record of a topic to the last committed one."""
 
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
 
 from regent.errors import RegentError
@@ -47,7 +47,7 @@ def read_topics(
 
 def _read(consumer: Any, name: TopicPartition) -> ReadPartition:
     place = confluent.TopicPartition(name.topic, name.partition, 0)
-    place.offset, high_watermark = consumer.get_watermark_offsets(place, timeout=ANSWER_S)
+    place.offset, high_watermark = _watermarks(consumer, place)
     values: dict[int, bytes] = {}
     consumer.assign([place])
     deadline_s = monotonic() + STANDSTILL_S
@@ -61,3 +61,18 @@ def _read(consumer: Any, name: TopicPartition) -> ReadPartition:
         if monotonic() > deadline_s:
             raise ReadingStopped(f"{name}: nothing is read after {len(values)} records")
     return ReadPartition(high_watermark, values)
+
+
+def _watermarks(consumer: Any, place: Any) -> tuple[int, int]:
+    """The first and the end; leaders may have moved since the consumer last heard of them."""
+    deadline_s = monotonic() + STANDSTILL_S
+    while True:
+        try:
+            first, end = consumer.get_watermark_offsets(place, timeout=ANSWER_S)
+        except confluent.KafkaException:
+            if monotonic() > deadline_s:
+                raise
+            sleep(0.1)
+            consumer.list_topics(place.topic, timeout=ANSWER_S)
+        else:
+            return first, end
