@@ -13,16 +13,21 @@ import pytest
 from regent.core.events import Event, LeaderAndIsrAnswered, UpdateMetadataAnswered
 from regent.errors import ProtocolError
 from regent.model.brokers import Broker, Endpoint
-from regent.model.control_requests import ControlAnswer, LeaderAndIsr, UpdateMetadata
+from regent.model.control_requests import (
+    ControlAnswer,
+    LeaderAndIsr,
+    PartitionMetadata,
+    UpdateMetadata,
+)
 from regent.model.error_codes import ErrorCode
-from regent.model.ids import BrokerId, ControllerEpoch
+from regent.model.ids import BrokerId, ControllerEpoch, LeaderEpoch, ZkVersion
 from regent.model.protocol_version import LATEST, request_versions
 from regent.runtime.broker_channel import ChannelSettings
 from regent.runtime.channels import BrokerChannels
 from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.exchange import Call, decode_request, encode_answer, encode_api_versions_answer
 from regent.wire.frames import LENGTH_BYTES, frame_length
-from tests.support.builders import broker_epoch
+from tests.support.builders import broker_epoch, ids
 
 WAIT_S = 30
 T = TypeVar("T")
@@ -209,6 +214,29 @@ def test_the_next_request_waits_for_the_answer_to_the_one_before(bench: Bench) -
     assert heard.calls.empty()
     bench.loop.call_soon_threadsafe(heard.holds.set)
     assert epochs(heard, 1) == [2]
+
+
+def test_a_request_of_many_pieces_arrives_whole(bench: Bench) -> None:
+    """More than a socket takes at once, and than is handed to it at once."""
+    heard = bench.broker(1)
+    told = tuple(
+        PartitionMetadata(
+            "t",
+            index,
+            ControllerEpoch(1),
+            BrokerId(1),
+            LeaderEpoch(2),
+            ids(1, 2),
+            ZkVersion(3),
+            ids(1),
+        )
+        for index in range(20_000)
+    )
+    request = UpdateMetadata(BrokerId(100), ControllerEpoch(1), broker_epoch(1), told, ())
+
+    bench.channels.send(BrokerId(1), request)
+
+    assert heard.calls.get(timeout=WAIT_S).request.partitions == told
 
 
 @pytest.mark.requirement("C1")
