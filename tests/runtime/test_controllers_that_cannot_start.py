@@ -7,6 +7,7 @@ a little longer, and SIGTERM ends the waiting.
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +17,11 @@ import pytest
 from regent.cli.main import EXIT_USAGE, main
 from regent.model.facts import EventFailed
 from regent.runtime.driver import BACKOFF_S
+from regent.zookeeper.controller_znodes import read_controllers
+from regent.zookeeper.exchange import run
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
+from regent.zookeeper.store import Create
 from tests.support.acls import closed
 from tests.support.controllers import (
     ControllerProcess,
@@ -27,6 +31,7 @@ from tests.support.controllers import (
 )
 from tests.support.leading import Leading, address_of
 from tests.support.waiting import eventually
+from tests.support.whole_tree import whole_tree
 
 #: Longer than any test waits for a process to end.
 NEVER_MS = 600_000
@@ -111,20 +116,87 @@ def test_a_name_that_nobody_knows_can_be_waited_for_and_left(tmp_path: Path) -> 
     assert log_lines(process, "Traceback") == []
 
 
-def test_wrong_credentials_are_said_and_may_become_right(
-    controllers: Controllers, monkeypatch: pytest.MonkeyPatch
+def ends_refused(process: ControllerProcess) -> str:
+    """It ends by itself, with one sentence."""
+    assert process.process.wait(WAIT_S) == EXIT_USAGE
+    assert log_lines(process, "Traceback") == []
+    (line,) = log_lines(process, "regent: ")
+    return line
+
+
+@pytest.fixture
+def abandoned(controllers: Controllers) -> Controllers:
+    """Somebody has led this cluster before; it has a topic."""
+    first = controllers.start(101)
+    controllers.elected()
+    first.signal(signal.SIGTERM)
+    assert first.process.wait(WAIT_S) == 0
+    with closing(KazooSession.open(controllers.zookeeper)) as session:
+        session.call(
+            (
+                Create("/brokers/topics/old", b'{"version":2,"partitions":{"0":[1]}}'),
+                Create("/brokers/topics/old/partitions"),
+                Create("/brokers/topics/old/partitions/0"),
+                Create("/brokers/topics/old/partitions/0/state"),
+            )
+        )
+    return controllers
+
+
+@pytest.mark.parametrize(
+    ("path", "is_readable"),
+    [
+        # As Kafka leaves them with `zookeeper.set.acl`.
+        ("/", True),
+        ("/controller_epoch", True),
+        ("/brokers/topics", True),
+        ("/brokers/topics/old", True),
+        ("/brokers/topics/old/partitions/0/state", True),
+        ("/admin/delete_topics", True),
+        ("/controller_epoch", False),
+        ("/brokers/topics", False),
+    ],
+)
+def test_a_zookeeper_that_may_not_be_written_is_refused_untouched(
+    abandoned: Controllers, monkeypatch: pytest.MonkeyPatch, *, path: str, is_readable: bool
 ) -> None:
     """ZooKeeper takes any password; it is what one may do with it that tells."""
     monkeypatch.setenv("REGENT_ZOOKEEPER_DIGEST", "me:wrong")
-    with closed(controllers.zookeeper, "/", "me:secret"):
-        process = controllers.start(101)
-        lines = wait_for_log(
-            process, "refuses access", "other credentials", "trying again", count=3
-        )
-        check_back_off(lines)
-        assert process.process.poll() is None
+    before = whole_tree(abandoned.zookeeper)
+    with closed(abandoned.zookeeper, path, "me:secret", is_readable=is_readable):
+        line = ends_refused(abandoned.start(102))
 
-    assert controllers.elected().node_id == 101
+    assert f"ZooKeeper refuses access to {path} (NO_AUTH)" in line
+    assert "REGENT_ZOOKEEPER_DIGEST" in line
+    assert whole_tree(abandoned.zookeeper) == before
+
+
+@pytest.mark.parametrize(
+    ("controller", "complaint"),
+    [
+        (
+            b'{"version":2,"brokerid":3000,"timestamp":"1","kraftControllerEpoch":7}',
+            "moving to KRaft: /controller names KRaft controller 3000 at its epoch 7",
+        ),
+        (
+            b'{"version":2,"brokerid":3,"timestamp":"1","kraftControllerEpoch":-1}',
+            "/controller names 3 and belongs to no session",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--take-over",)])
+def test_a_cluster_that_moves_to_kraft_is_refused_untouched(
+    abandoned: Controllers, controller: bytes, complaint: str, options: tuple[str, ...]
+) -> None:
+    with closing(KazooSession.open(abandoned.zookeeper)) as session:
+        session.call((Create("/controller", controller),))
+    before = whole_tree(abandoned.zookeeper)
+
+    line = ends_refused(abandoned.start(102, *options))
+
+    assert complaint in line
+    assert "nothing was changed" in line
+    assert whole_tree(abandoned.zookeeper) == before
 
 
 @pytest.mark.parametrize("path", ["/controller_epoch", "/brokers/topics"])
@@ -134,12 +206,13 @@ def test_a_refused_znode_costs_the_role_and_not_the_process(
     """Two of them, so that each also sees the other come and go; then the ACL is put right."""
     first = controllers.start(101)
     epoch = controllers.elected().controller_epoch
-    first.signal(signal.SIGTERM)
-    assert first.process.wait(WAIT_S) == 0
+    standing_by = [controllers.start(node_id) for node_id in (102, 103)]
+    eventually(lambda: {102, 103} <= listed(controllers), "both to stand by")
 
     with closed(controllers.zookeeper, path, "me:secret"):
-        refused = [controllers.start(node_id) for node_id in (102, 103)]
-        for process in refused:
+        first.signal(signal.SIGTERM)
+        assert first.process.wait(WAIT_S) == 0
+        for process in standing_by:
             lines = wait_for_log(
                 process, "giving the role up", f"refuses access to {path}", count=4
             )
@@ -152,6 +225,12 @@ def test_a_refused_znode_costs_the_role_and_not_the_process(
 
     assert controllers.elected(after=epoch).node_id in {102, 103}
     eventually(lambda: _is_settled(controllers), "a controller that stays")
+
+
+def listed(controllers: Controllers) -> set[int]:
+    """Who says where it listens, as a controller does that has looked around."""
+    with closing(KazooSession.open(controllers.zookeeper)) as session:
+        return set(run(session, read_controllers()))
 
 
 def _is_settled(controllers: Controllers) -> bool:

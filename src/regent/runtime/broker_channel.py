@@ -10,9 +10,9 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from regent.core.channel import BACKOFF_MS, Channel, answer_event
 from regent.core.events import Event
@@ -21,15 +21,9 @@ from regent.model.brokers import Broker, Endpoint
 from regent.model.control_requests import ControlRequest
 from regent.model.ids import BrokerEpoch, BrokerId
 from regent.model.protocol_version import RequestVersions
-from regent.wire.apis import ApiKey
+from regent.runtime.broker_line import LINE_FAILURES, BrokerLine, open_line, reason_of
 from regent.wire.control_encoder import ControlRequestEncoder
-from regent.wire.exchange import Call, decode_answer, encode_request_values
-from regent.wire.frames import LENGTH_BYTES, frame_length
-from regent.wire.headers import RequestHeader
-
-#: What every broker that has ApiVersions answers.
-_API_VERSIONS_VERSION: Final = 0
-_PIECE_BYTES: Final = 256 * 1024
+from regent.wire.exchange import Call, decode_answer
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +39,11 @@ class ChannelSettings(Struct, frozen=True):
     control_listener: str | None = None
     #: How long a broker may take to connect or to answer (`controller.socket.timeout.ms`).
     timeout_ms: int = 30_000
+
+    @property
+    def timeout_s(self) -> float:
+        """The same in seconds."""
+        return self.timeout_ms / 1000
 
     @property
     def own_listener(self) -> str | None:
@@ -131,7 +130,7 @@ class BrokerChannel:
             await self._has_work.wait()
             try:
                 await self._converse()
-            except (OSError, EOFError, TimeoutError, ProtocolError) as error:
+            except (*LINE_FAILURES, ProtocolError) as error:
                 self._channel.failed()
                 self.times.failed_count += 1
                 self._complain(error)
@@ -147,37 +146,23 @@ class BrokerChannel:
             self._channel.broker_id,
             self.endpoint.host,
             self.endpoint.port,
-            self._reason(error),
+            reason_of(error, self._settings.timeout_s),
             BACKOFF_MS,
         )
 
-    def _reason(self, error: Exception) -> str:
-        if isinstance(error, TimeoutError):
-            return f"no answer within {self._settings.timeout_ms} ms"
-        if isinstance(error, EOFError):
-            return "it hung up"
-        return str(error) or type(error).__name__
-
     async def _converse(self) -> None:
         """Send and hear answers on one connection for as long as it holds."""
-        async with asyncio.timeout(self._settings.timeout_ms / 1000):
-            reader, writer = await asyncio.open_connection(self.endpoint.host, self.endpoint.port)
-        line = _Line(reader, writer, self._settings.timeout_ms / 1000)
-        try:
+        async with open_line(self.endpoint, self._settings.timeout_s) as line:
             encoder = await self._negotiate(line)
             while True:
                 await self._send_all(line, encoder)
                 self._has_work.clear()
                 await self._has_work.wait()
-                if reader.at_eof():
+                if line.is_hung_up:
                     # Brokers close idle connections; nothing was lost, so nothing need wait.
                     return
-        finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
 
-    async def _send_all(self, line: "_Line", encoder: ControlRequestEncoder | None) -> None:
+    async def _send_all(self, line: BrokerLine, encoder: ControlRequestEncoder | None) -> None:
         while (outgoing := self._channel.next_to_send()) is not None:
             started_s, number = time.monotonic(), self._channel.head_number
             call, parts = outgoing.call, outgoing.parts
@@ -196,19 +181,12 @@ class BrokerChannel:
             now_ms = time.time_ns() // 1_000_000
             self._put_event(answer_event(now_ms, self._channel, outgoing.request, answer))
 
-    async def _negotiate(self, line: "_Line") -> ControlRequestEncoder | None:
+    async def _negotiate(self, line: BrokerLine) -> ControlRequestEncoder | None:
         """An encoder of the broker's own, if it does not speak the versions we would choose."""
-        header = RequestHeader(
-            ApiKey.API_VERSIONS, _API_VERSIONS_VERSION, 0, self._settings.client_id
-        )
-        message = await line.exchange([encode_request_values(header, {})])
-        answer = decode_answer(Call(header, None), message)
-        spoken = {int(api.api_key): int(api.max_version) for api in answer.api_keys}
+        spoken = await line.ask_versions(self._settings.client_id)
         wanted = self._settings.versions
         versions = RequestVersions(
-            min(wanted.leader_and_isr, spoken.get(ApiKey.LEADER_AND_ISR, 0)),
-            min(wanted.update_metadata, spoken.get(ApiKey.UPDATE_METADATA, 0)),
-            min(wanted.stop_replica, spoken.get(ApiKey.STOP_REPLICA, 0)),
+            *(max(0, min(pair)) for pair in zip(astuple(wanted), astuple(spoken), strict=True))
         )
         if versions == wanted:
             return None
@@ -219,28 +197,3 @@ class BrokerChannel:
             wanted,
         )
         return ControlRequestEncoder(versions, client_id=self._settings.client_id)
-
-
-class _Line:
-    """One connection, one question at a time."""
-
-    def __init__(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, timeout_s: float
-    ) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._timeout_s = timeout_s
-
-    async def exchange(self, parts: list[bytes]) -> bytes:
-        """Send a frame and wait for the one that answers it."""
-        async with asyncio.timeout(self._timeout_s):
-            for part in parts:
-                await self._write(memoryview(part))
-            length = frame_length(await self._reader.readexactly(LENGTH_BYTES))
-            return await self._reader.readexactly(length)
-
-    async def _write(self, content: memoryview) -> None:
-        """Piece by piece: what a socket does not take at once is copied, again and again."""
-        for start in range(0, len(content), _PIECE_BYTES):
-            self._writer.write(content[start : start + _PIECE_BYTES])
-            await self._writer.drain()

@@ -7,7 +7,7 @@ it. What such a node writes into ZooKeeper to be found there is its own affair (
 import asyncio
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -28,6 +28,7 @@ from regent.runtime.inbox import Inbox, now_ms
 from regent.runtime.journal_thread import JournalThread
 from regent.runtime.metrics import Sources, exposition, read_state
 from regent.runtime.node_options import NodeOptions
+from regent.runtime.tried_brokers import refuse_untried
 from regent.zookeeper.exchange import Exchange
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.session_state import SessionState
@@ -67,17 +68,14 @@ class ControllerSide:
         self.controller = Controller(options.node_id, config)
         self._inbox = Inbox()
         self._journal = JournalThread(writer)
-        self._channels = BrokerChannels(
-            self._loop,
-            ChannelSettings(
-                client_id=str(options.node_id),
-                versions=request_versions(config.protocol),
-                listener=settings.listener,
-                control_listener=settings.control_listener,
-                timeout_ms=settings.socket_timeout_ms,
-            ),
-            self._inbox.put,
+        self._channel_settings = ChannelSettings(
+            client_id=str(options.node_id),
+            versions=request_versions(config.protocol),
+            listener=settings.listener,
+            control_listener=settings.control_listener,
+            timeout_ms=settings.socket_timeout_ms,
         )
+        self._channels = BrokerChannels(self._loop, self._channel_settings, self._inbox.put)
         self.desk = ControllerDesk(
             options.node_id,
             self._inbox,
@@ -146,6 +144,11 @@ class ControllerSide:
         self._journal.close()
 
     # --- sessions, on the controller thread -------------------------------------------------------
+
+    def refuse_untried(self, brokers: Iterable[Broker]) -> None:
+        """BadInput if Regent has not been tried with one of these; it asks them."""
+        asking = refuse_untried(brokers, self._channel_settings)
+        asyncio.run_coroutine_threadsafe(asking, self._loop).result()
 
     def _open_session(
         self, on_watch: Callable[[WatchEvent], None], on_end: Callable[[], None]

@@ -8,7 +8,7 @@ its session so that its place is free at once, and only then its ports.
 from collections.abc import Callable
 
 from regent.core.controller import Controller
-from regent.model.brokers import Endpoint
+from regent.model.brokers import Endpoint, RegisteredBroker
 from regent.runtime.controller_side import ControllerSide
 from regent.runtime.driver import mint_uuid
 from regent.runtime.guardian import Ward
@@ -18,6 +18,7 @@ from regent.runtime.node_options import NodeOptions
 from regent.zookeeper.cluster_id import take_cluster_id
 from regent.zookeeper.controller_znodes import register_controller
 from regent.zookeeper.exchange import Exchange
+from regent.zookeeper.survey import survey_cluster
 from regent.zookeeper.writes import ensure_paths
 
 
@@ -81,7 +82,15 @@ class ControllerNode:
     # --- on the controller thread -----------------------------------------------------------------
 
     def _register(self, session_id: int) -> Exchange[None]:
-        """Say where this node listens, and learn what the cluster is called."""
+        """Say where this node listens, and learn what the cluster is called.
+
+        The first time after a look around: a cluster that cannot be led from here stays untouched.
+        """
+        if self._previous_session_id is None:
+            registered = yield from survey_cluster()
+            self._side.refuse_untried(
+                found.broker for found in registered.values() if isinstance(found, RegisteredBroker)
+            )
         yield from ensure_paths()
         yield from register_controller(
             self._options.node_id,

@@ -21,7 +21,7 @@ from regent.errors import BadInput, RegentError
 from regent.zookeeper.embedded_java import find_jars, find_java
 from regent.zookeeper.handshake import dial, say_goodbye, shake_hands
 from regent.zookeeper.options import ZooKeeperOptions
-from regent.zookeeper.tied_process import TiedProcess
+from regent.zookeeper.tied_process import TiedProcess, pause_child
 
 HOST: Final = "127.0.0.1"
 _MAIN_CLASS: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
@@ -136,10 +136,7 @@ class EmbeddedZooKeeper:
 
     def pause(self) -> None:
         """Fall silent, as a server does whose machine hangs; connections stay open."""
-        pid = self.pid
-        os.kill(pid, signal.SIGSTOP)
-        # Its threads stop one after the other, and until then it may still answer.
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        pause_child(self.pid)
 
     def resume(self) -> None:
         """Go on after `pause`."""

@@ -9,7 +9,7 @@ of the session, and asking again.
 from collections.abc import Generator, Sequence
 from typing import Protocol, TypeAlias, TypeVar
 
-from regent.errors import RegentError, SessionLost
+from regent.errors import BadInput, RegentError, SessionLost
 from regent.zookeeper.store import (
     Answered,
     Data,
@@ -113,7 +113,8 @@ def unexpected(reply: Answered) -> RegentError:
         return RegentError(reply.reason)
     if isinstance(reply, Failed | MultiFailed) and reply.error is ZkError.NO_AUTH:
         where = f" to {reply.path}" if isinstance(reply, Failed) and reply.path else ""
-        return RegentError(
+        return BadInput(
             f"ZooKeeper refuses access{where} (NO_AUTH): its ACL wants other credentials than given"
+            "; REGENT_ZOOKEEPER_DIGEST=user:password can name those that the brokers have"
         )
     return RegentError(f"ZooKeeper answered {reply}")

@@ -34,6 +34,13 @@ def tied(command: Sequence[str]) -> list[str]:
     return [*python, str(os.getpid()), *command]
 
 
+def pause_child(pid: int) -> None:
+    """SIGSTOP to a child; when this returns, nothing of it runs until SIGCONT."""
+    os.kill(pid, signal.SIGSTOP)
+    # Its threads stop one after the other, and until then it may still answer and write.
+    os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
 class TiedProcess:
     """The process, started and awaited by a thread of its own.
 
