@@ -5,16 +5,23 @@ What runs it is imported when it runs: `regent --help` need not wait for Kafka's
 
 import asyncio
 import logging
-import signal
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 
+from regent.cli.node_options import (
+    AdvertiseOption,
+    JournalOption,
+    ListenOption,
+    MetricsOption,
+    SessionTimeoutOption,
+    needed,
+    to_members_zookeeper,
+    to_node_options,
+)
 from regent.cli.printing import stderr
 from regent.cli.zookeeper_options import (
     CaOption,
@@ -24,28 +31,18 @@ from regent.cli.zookeeper_options import (
     onlooking,
     to_zookeeper_options,
 )
-from regent.errors import BadInput
-from regent.model.ids import BrokerId
 from regent.runtime.properties import NodeSettings, read_properties
 from regent.zookeeper.exchange import Correspondent, run
 from regent.zookeeper.hand_over import Holder, free_controller, read_holder
-from regent.zookeeper.options import ZooKeeperOptions
 
-if TYPE_CHECKING:
-    from regent.runtime.node_options import NodeOptions
-
+COMMAND: Final = "controller"
 #: How long `resign` waits for somebody to take the role.
 SUCCESSOR_S: Final = 10.0
 LOOK_EVERY_S: Final = 0.02
 HAND_OVER_TRIES: Final = 5
-PORT_MAX: Final = 65_535
-#: What stands for all addresses of a machine when one listens.
-EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 - they are refused
 EXIT_NOT_DONE: Final = 1
 
-T = TypeVar("T")
-
-app = typer.Typer(name="controller", invoke_without_command=True, no_args_is_help=False)
+app = typer.Typer(name=COMMAND, invoke_without_command=True, no_args_is_help=False)
 
 
 @app.callback()
@@ -56,29 +53,15 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
         typer.Option("--id", min=0, metavar="N", help="Required. Its id; none that a broker has."),
     ] = None,
     zookeeper: ZooKeeperOption = None,
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where it listens; port 0 is any free one.")
-    ] = "127.0.0.1:9093",
-    advertise: Annotated[
-        str | None,
-        typer.Option(metavar="HOST", help="Where others reach it, if not at the host of --listen."),
-    ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Required. Where every decision is written down."),
-    ] = None,
+    listen: ListenOption = "127.0.0.1:9093",
+    advertise: AdvertiseOption = None,
+    journal: JournalOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Settings under Kafka's names, as in server.properties."),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz over HTTP here."),
-    ] = None,
-    session_timeout_ms: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="MS", help="How long ZooKeeper waits for a silent node."),
-    ] = None,
+    metrics: MetricsOption = None,
+    session_timeout_ms: SessionTimeoutOption = None,
     guard: Annotated[
         bool,
         typer.Option(
@@ -103,27 +86,30 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
     """
     if context.invoked_subcommand is not None:
         return
-    from regent.runtime.node_options import NodeOptions  # noqa: PLC0415
+    from regent.cli.node_process import (  # noqa: PLC0415
+        run_guarded,
+        run_until_told,
+        set_up_logging,
+    )
+    from regent.runtime.guardian import Ward  # noqa: PLC0415
+    from regent.runtime.node import ControllerNode  # noqa: PLC0415
 
     settings = NodeSettings() if config is None else read_properties(config)
-    timeouts = {
-        "session_timeout_ms": session_timeout_ms or settings.session_timeout_ms,
-        "connect_timeout_ms": settings.connect_timeout_ms,
-    }
-    options = NodeOptions(
-        node_id=BrokerId(needed(node_id, "--id N")),
-        zookeeper=to_zookeeper_options(
-            needed(zookeeper, "--zookeeper HOST:PORT"),
+    options = to_node_options(
+        COMMAND,
+        node_id=node_id,
+        zookeeper=to_members_zookeeper(
+            needed(zookeeper, "--zookeeper HOST:PORT", COMMAND),
+            settings,
+            session_timeout_ms,
             ca_file=ca_file,
             certificate_file=certificate_file,
             key_file=key_file,
-            creates_chroot=True,
-            **{name: timeout for name, timeout in timeouts.items() if timeout is not None},
         ),
-        address=to_address(listen, "--listen"),
-        advertised_host=to_advertised(listen, advertise),
-        journal=needed(journal, "--journal DIR"),
-        metrics=None if metrics is None else to_address(metrics, "--metrics"),
+        listen=listen,
+        advertise=advertise,
+        journal=journal,
+        metrics=metrics,
         settings=settings,
         takes_over=take_over,
     )
@@ -134,7 +120,12 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
         )
     if guard:
         raise typer.Exit(run_guarded(sys.argv[1:], options.zookeeper))
-    asyncio.run(_run(options))
+
+    async def run_node() -> None:
+        node = ControllerNode(options, Ward.from_environment())
+        await run_until_told(node, "controller", options, f"journal in {options.journal}")
+
+    asyncio.run(run_node())
 
 
 @app.command()
@@ -149,7 +140,7 @@ def resign(
     Exit codes: 0 somebody else has it, 1 nobody else took it, 64 the command makes no sense.
     """
     options = to_zookeeper_options(
-        needed(zookeeper, "--zookeeper HOST:PORT"),
+        needed(zookeeper, "--zookeeper HOST:PORT", "controller resign"),
         ca_file=ca_file,
         certificate_file=certificate_file,
         key_file=key_file,
@@ -197,85 +188,3 @@ def _wait_for_successor(
             return holder
         time.sleep(LOOK_EVERY_S)
     return None
-
-
-# --- running ------------------------------------------------------------------------------------
-
-
-async def _run(options: "NodeOptions") -> None:
-    from regent.runtime.guardian import Ward  # noqa: PLC0415
-    from regent.runtime.node import ControllerNode  # noqa: PLC0415
-
-    node = ControllerNode(options, Ward.from_environment())
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, node.stop)
-
-    def say_ready() -> None:
-        host = options.address[0]
-        http = "" if options.metrics is None else f", HTTP on port {node.metrics_port}"
-        stderr().print(
-            f"controller {options.node_id} listens on {host}:{node.port}{http};"
-            f" journal in {options.journal}; stop it with Ctrl-C or SIGTERM"
-        )
-
-    await node.run(say_ready)
-
-
-def run_guarded(arguments: Sequence[str], zookeeper: ZooKeeperOptions) -> int:
-    """The same command without `--guard`, as a child; signals are passed on to it."""
-    from regent.runtime.guardian import GuardedProcess  # noqa: PLC0415
-
-    inner = [argument for argument in arguments if argument != "--guard"]
-    children: list[GuardedProcess] = []
-    early: list[int] = []
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        for child in children:
-            child.process.send_signal(number)
-        if not children:
-            early.append(number)
-
-    for each in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(each, pass_on)
-    children.append(GuardedProcess([sys.executable, "-m", "regent.cli.main", *inner], zookeeper))
-    for number in early:
-        children[0].process.send_signal(number)
-    code = children[0].wait()
-    # As a shell tells it of a process that a signal ended.
-    return code if code >= 0 else 128 - code
-
-
-def set_up_logging() -> None:
-    """As a process writes that a person has started."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)-7s %(message)s"
-    )
-    # It says of every connection what the session's own state says better.
-    logging.getLogger("regent.zookeeper.kazoo_client").setLevel(logging.ERROR)
-
-
-def needed(value: T | None, option: str, command: str = "controller") -> T:
-    """An option that has no default."""
-    if value is None:
-        raise BadInput(f"{option} is missing; `regent {command} --help` shows what there is")
-    return value
-
-
-def to_advertised(listen: str, advertise: str | None) -> str | None:
-    """Kafka refuses it too: nobody can be called at an address that means all of them."""
-    host, _ = to_address(listen, "--listen")
-    if advertise is None and host in EVERY_ADDRESS:
-        raise BadInput(
-            f"--listen {listen} means all addresses of this machine; say with --advertise HOST"
-            " at which of them brokers and clients reach it"
-        )
-    return advertise
-
-
-def to_address(text: str, option: str) -> tuple[str, int]:
-    """Host and port."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdecimal() or int(port) > PORT_MAX:
-        raise BadInput(f"{option} {text}: write it like 127.0.0.1:9093; port 0 is any free one")
-    return host.removeprefix("[").removesuffix("]"), int(port)

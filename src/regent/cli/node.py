@@ -5,27 +5,26 @@ What runs it is imported when it runs: `regent --help` need not wait for Kafka's
 
 import asyncio
 import logging
-import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
-from regent.cli.controller import needed, run_guarded, set_up_logging, to_address, to_advertised
-from regent.cli.printing import stderr
-from regent.cli.zookeeper_options import (
-    CaOption,
-    CertificateOption,
-    KeyOption,
-    ZooKeeperOption,
-    to_zookeeper_options,
+from regent.cli.node_options import (
+    AdvertiseOption,
+    JournalOption,
+    ListenOption,
+    MetricsOption,
+    SessionTimeoutOption,
+    needed,
+    to_members_zookeeper,
+    to_node_options,
 )
-from regent.model.ids import BrokerId
+from regent.cli.zookeeper_options import CaOption, CertificateOption, KeyOption, ZooKeeperOption
 from regent.runtime.properties import read_properties
 
-if TYPE_CHECKING:
-    from regent.node.broker_node import BrokerNodeOptions
+COMMAND: Final = "node"
 
 
 def node(  # noqa: PLR0913, PLR0917 - a list of options
@@ -34,20 +33,12 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
         typer.Option("--id", min=0, metavar="N", help="Required. Its id as a broker."),
     ] = None,
     zookeeper: ZooKeeperOption = None,
-    listen: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where it listens; port 0 is any free one.")
-    ] = "127.0.0.1:9092",
-    advertise: Annotated[
-        str | None,
-        typer.Option(metavar="HOST", help="Where others reach it, if not at the host of --listen."),
-    ] = None,
+    listen: ListenOption = "127.0.0.1:9092",
+    advertise: AdvertiseOption = None,
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Required. Where its logs are kept.")
     ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Required. Where every decision is written down."),
-    ] = None,
+    journal: JournalOption = None,
     rack: Annotated[
         str | None, typer.Option(metavar="RACK", help="Where it stands, for placing replicas.")
     ] = None,
@@ -57,14 +48,8 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
             metavar="FILE", help="Settings under Kafka's names; of several files the later win."
         ),
     ] = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz over HTTP here."),
-    ] = None,
-    session_timeout_ms: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="MS", help="How long ZooKeeper waits for a silent node."),
-    ] = None,
+    metrics: MetricsOption = None,
+    session_timeout_ms: SessionTimeoutOption = None,
     guard: Annotated[
         bool,
         typer.Option(
@@ -80,37 +65,39 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
     --zookeeper, --id, --data and --journal are required. SIGTERM hands its leaderships over first.
     Exit codes: 0 stopped, 64 the command makes no sense.
     """
-    from regent.node.broker_node import BrokerNodeOptions  # noqa: PLC0415
+    from regent.cli.node_process import (  # noqa: PLC0415
+        run_guarded,
+        run_until_told,
+        set_up_logging,
+    )
+    from regent.node.broker_node import BrokerNode, BrokerNodeOptions  # noqa: PLC0415
     from regent.node.broker_settings import (  # noqa: PLC0415
         is_broker_property,
         read_broker_settings,
     )
-    from regent.runtime.node_options import NodeOptions  # noqa: PLC0415
+    from regent.runtime.guardian import Ward  # noqa: PLC0415
 
     files = config or []
     settings = read_properties(*files)
-    timeouts = {
-        "session_timeout_ms": session_timeout_ms or settings.session_timeout_ms,
-        "connect_timeout_ms": settings.connect_timeout_ms,
-    }
     options = BrokerNodeOptions(
-        node=NodeOptions(
-            node_id=BrokerId(needed(node_id, "--id N", "node")),
-            zookeeper=to_zookeeper_options(
-                needed(zookeeper, "--zookeeper HOST:PORT", "node"),
+        node=to_node_options(
+            COMMAND,
+            node_id=node_id,
+            zookeeper=to_members_zookeeper(
+                needed(zookeeper, "--zookeeper HOST:PORT", COMMAND),
+                settings,
+                session_timeout_ms,
                 ca_file=ca_file,
                 certificate_file=certificate_file,
                 key_file=key_file,
-                creates_chroot=True,
-                **{name: timeout for name, timeout in timeouts.items() if timeout is not None},
             ),
-            address=to_address(listen, "--listen"),
-            advertised_host=to_advertised(listen, advertise),
-            journal=needed(journal, "--journal DIR", "node"),
-            metrics=None if metrics is None else to_address(metrics, "--metrics"),
+            listen=listen,
+            advertise=advertise,
+            journal=journal,
+            metrics=metrics,
             settings=settings,
         ),
-        data=needed(data, "--data DIR", "node"),
+        data=needed(data, "--data DIR", COMMAND),
         rack=rack,
         broker=read_broker_settings(*files),
     )
@@ -120,24 +107,9 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
         logging.getLogger("regent").info("these settings mean nothing here: %s", ", ".join(unused))
     if guard:
         raise typer.Exit(run_guarded(sys.argv[1:], options.node.zookeeper))
-    asyncio.run(_run(options))
 
+    async def run_node() -> None:
+        running = BrokerNode(options, Ward.from_environment())
+        await run_until_told(running, "node", options.node, f"data in {options.data}")
 
-async def _run(options: "BrokerNodeOptions") -> None:
-    from regent.node.broker_node import BrokerNode  # noqa: PLC0415
-    from regent.runtime.guardian import Ward  # noqa: PLC0415
-
-    running = BrokerNode(options, Ward.from_environment())
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, running.stop)
-
-    def say_ready() -> None:
-        host = options.node.address[0]
-        http = "" if options.node.metrics is None else f", HTTP on port {running.metrics_port}"
-        stderr().print(
-            f"node {options.node.node_id} listens on {host}:{running.port}{http};"
-            f" data in {options.data}; stop it with Ctrl-C or SIGTERM"
-        )
-
-    await running.run(say_ready)
+    asyncio.run(run_node())
