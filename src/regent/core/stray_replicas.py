@@ -2,10 +2,11 @@
 
 A controller that is no broker is listed among the live ones, because brokers and clients look for
 it there. Brokers that speak a protocol before 3.0 create topics by themselves, internal ones above
-all, and choose replicas from that list. Such a topic is put right before anybody is told of it.
+all, and choose replicas from that list. Such a topic is put right before anybody is told of it,
+also when it was made while nobody was in office.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from regent.core.asks import Procedure, TopicWrite, WriteTopics, ask, fence_of
 from regent.core.state import ControllerState, Partition, Topic
@@ -13,8 +14,11 @@ from regent.model.assignment import Assignment
 from regent.model.ids import BrokerId
 
 
-def bring_home(state: ControllerState, topics: Sequence[Topic]) -> Procedure[None]:
-    """Give the controller's part in these new topics to brokers; written before it is used."""
+def bring_home(state: ControllerState, topics: Iterable[Topic]) -> Procedure[None]:
+    """Give the controller's part in what nobody has led yet to brokers; written before it is used.
+
+    What somebody leads was told to brokers, and moves by reassignment only.
+    """
     if state.config.own_endpoint is None or state.controller_id in state.brokers:
         return
     astray = {topic.name: found for topic in topics if (found := _astray(state, topic))}
@@ -36,13 +40,18 @@ def _astray(state: ControllerState, topic: Topic) -> list[tuple[Partition, Assig
     found = []
     for partition in topic.partitions.values():
         replicas = partition.assignment.replicas
-        if state.controller_id in replicas:
+        if state.controller_id in replicas and _was_never_led(state, partition):
             substitute = _substitute(state, partition)
             # Where every broker has a replica already, it stays as it is: one too few for all.
             if substitute is not None:
                 home = tuple(substitute if r == state.controller_id else r for r in replicas)
                 found.append((partition, Assignment(home)))
     return found
+
+
+def _was_never_led(state: ControllerState, partition: Partition) -> bool:
+    """A leadership that cannot be read is one all the same."""
+    return partition.leadership is None and partition not in state.unreadable
 
 
 def _substitute(state: ControllerState, partition: Partition) -> BrokerId | None:

@@ -174,6 +174,7 @@ def load_leaderships(state: ControllerState, partitions: Sequence[Partition]) ->
             state.unreadable[partition] = None
             unreadable.append(read)
     yield from isolate(state, unreadable)
+    yield from bring_home(state, state.topics.values())
     yield Journal([_loaded(t, t.partitions.values()) for t in state.topics.values()])
 
 

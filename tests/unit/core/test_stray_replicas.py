@@ -2,22 +2,25 @@
 
 import pytest
 
-from regent.core.asks import CreateLeaderships, TopicRead, TopicWrite, WriteTopics
+from regent.core.asks import CreateLeaderships, Malformed, TopicRead, TopicWrite, WriteTopics
 from regent.core.config import ControllerConfig
 from regent.core.events import TopicsChanged
 from regent.model.assignment import Assignment
 from regent.model.brokers import Broker, Endpoint, RegisteredBroker
+from regent.model.facts import TopicLoaded
 from regent.model.ids import BrokerId
-from tests.support.builders import broker_epoch, ids
+from regent.model.leadership import Leadership
+from tests.support.builders import broker_epoch, ids, leadership, name
 from tests.support.scene import CONTROLLER, Scene
 
 CHANGED = TopicsChanged(0)
+LISTED = ControllerConfig(own_endpoint=Endpoint("controller", 1))
 
 
 @pytest.fixture
 def listed(scene: Scene) -> Scene:
     """A controller that brokers see among the live ones."""
-    scene.state.config = ControllerConfig(own_endpoint=Endpoint("controller", 1))
+    scene.state.config = LISTED
     return scene
 
 
@@ -88,3 +91,33 @@ def test_nothing_is_changed_for_one_that_is_not_listed(scene: Scene) -> None:
     scene.handle(CHANGED)
 
     assert replicas(scene) == [(CONTROLLER,)]
+
+
+def test_a_topic_made_while_nobody_was_in_office_is_put_right_at_the_election(
+    node: Scene,
+) -> None:
+    """Before it is recorded, so that the journal never names the controller as a replica."""
+    node.state.config = LISTED
+    node.memory.register(1, 2)
+    node.memory.create_topic("t", (CONTROLLER, 1))
+
+    run = node.elect()
+
+    assert replicas(node) == [(2, 1)]
+    (loaded,) = (fact for fact in run.facts if isinstance(fact, TopicLoaded))
+    assert [each.replicas for each in loaded.partitions] == [(2, 1)]
+
+
+@pytest.mark.parametrize("state", [leadership(1, (1,)), Malformed("/state", "no JSON")])
+def test_what_somebody_leads_or_may_lead_is_left_alone(
+    node: Scene, state: Leadership | Malformed
+) -> None:
+    """Brokers know of it: it moves by reassignment, or stays."""
+    node.state.config = LISTED
+    node.memory.register(1, 2)
+    node.memory.create_topic("t", (CONTROLLER, 1))
+    node.memory.leaderships[name("t", 0)] = state
+
+    node.elect()
+
+    assert replicas(node) == [(CONTROLLER, 1)]
