@@ -98,7 +98,9 @@ def _welcome(
     yield from move_replicas(state, hosted, ReplicaState.ONLINE)
     yield from try_online(state)
     yield from resume_reassignments_to(state, arrived)
-    yield from resume_deletions(state, {p.topic: None for on in hosted.values() for p in on})
+    # Of all its topics, as Kafka does, whether or not the broker itself has something to delete.
+    on_them = (p for b in arrived for p in state.replicas_on.get(b, ()))
+    yield from resume_deletions(state, {p.topic: None for p in on_them})
     yield from watch_brokers(state, arrived)
 
 

@@ -141,6 +141,31 @@ def test_a_replica_that_is_deleted_stays_so_whatever_its_broker_does(cluster: Sc
     assert cluster.memory.topics == {}
 
 
+def test_a_broker_that_has_deleted_all_still_starts_the_deletion_anew_when_it_is_back(
+    scene: Scene,
+) -> None:
+    """As under Kafka: what is dead is tried in vain, and the next look raises its epoch again."""
+    scene.live(1, 3)
+    scene.partition("t", 0, (3,), leadership=leadership(3, (3,)))
+    dead = scene.partition("t", 1, (1,), leadership=leadership(1, (1,)))
+    scene.memory.lose(1)
+    scene.handle(BrokersChanged(0))
+    delete(scene, "t")
+    waiting = dead.leadership
+    scene.memory.register(3, life=2)
+
+    back = scene.handle(BrokersChanged(0))
+    tried = replica_states(scene)
+    scene.handle(MARKED)
+
+    assert phases(back) == ["t deletion retried", "t deletion ineligible: a replica is offline"]
+    assert tried == {"t-0@3": SUCCESSFUL, "t-1@1": INELIGIBLE}
+    assert replica_states(scene) == {"t-0@3": SUCCESSFUL, "t-1@1": OFFLINE}
+    assert waiting is not None
+    assert dead.leadership is not None
+    assert dead.leadership.leader_epoch == waiting.leader_epoch + 1
+
+
 def test_a_dead_replica_of_a_topic_that_waits_is_deleted_in_the_end(scene: Scene) -> None:
     """It was online when its topic was queued, and nobody moved it while a reassignment ran."""
     scene.live(1, 2, 3)
