@@ -127,13 +127,13 @@ def test_a_plan_that_falls_short_says_why_and_leaves_with_1(
     assert "t-0 has 3 replicas and 2 brokers may hold them" in made["summary"]["why_not"][0]
 
 
-def test_what_moves_already_is_not_planned_for(tmp_path: Path) -> None:
+def test_what_moves_already_is_not_planned_for(typed: CliRunner, tmp_path: Path) -> None:
     path = tmp_path / "cluster.json"
     moving = msgspec.structs.replace(partition(0, 3, 1), adding=(3,), removing=(1,))
     write_snapshot(cluster(topic("t", moving)), path)
 
     with pytest.raises(BadInput, match="being moved already"):
-        plan.rebalance(path)
+        typed.invoke(plan.app, ["rebalance", "--snapshot", str(path)], catch_exceptions=False)
 
 
 @pytest.mark.requirement("Q6")

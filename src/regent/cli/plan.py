@@ -12,6 +12,7 @@ from msgspec import Struct
 from regent.cli.plan_printing import print_made_plan
 from regent.cli.printing import stdout
 from regent.cli.quantities import read_bytes, read_capacities, read_ids, read_share
+from regent.cli.shared_options import taking
 from regent.cli.spark import MasterOption, need_spark
 from regent.dryrun.reassignment_file import PlannedMove, ReassignmentPlan
 from regent.dryrun.snapshot import Snapshot, read_snapshot
@@ -45,64 +46,61 @@ class By(StrEnum):
     COUNT = "count"
 
 
-# fmt: off
-SnapshotOption: TypeAlias = Annotated[
-    Path, typer.Option(metavar="FILE", help="The cluster: a file from `regent snapshot`."),
-]
-LoadsOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(metavar="PATH", help="What partitions carry, as CSV or Parquet. May be repeated."),
-]
-ByOption: TypeAlias = Annotated[
-    By | None,
-    typer.Option(help="What to balance. Without it: bytes if there are loads, else count."),
-]
-BandOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="SHARE", help="How far from the mean a broker may be.")
-]
-CapacityOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="ID=BYTES",
-        help="How much a broker may hold, such as 3=500GB; or a file of such lines. May be"
-        " repeated.",
-    ),
-]
-ExcludeOption: TypeAlias = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="Brokers that are given nothing.")
-]
-OutOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Where plan.json, rollback.json and wave-001.json to the last go."
-    ),
-]
-WaveMovesOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="N", help="At most so many replicas to a broker in a wave."),
-]
-WaveBytesOption: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="BYTES", help="At most so much to a broker in a wave.")
-]
-JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")]
 IdsArgument: TypeAlias = Annotated[list[str], typer.Argument(metavar="BROKER...")]
-# fmt: on
 
 
-class PlanOptions(Struct, frozen=True):
+# fmt: off
+class PlanOptions(Struct, frozen=True, kw_only=True):
     """What all goals have in common, as it was typed."""
 
-    snapshot: Path
-    loads: list[str] | None
-    by: By | None
-    band: str
-    exclude: list[str] | None
-    out: Path | None
-    master: str
-    as_json: bool
-    capacity: list[str] | None = None
-    wave_moves: int | None = None
-    wave_bytes: str | None = None
+    snapshot: Annotated[
+        Path, typer.Option(metavar="FILE", help="The cluster: a file from `regent snapshot`."),
+    ]
+    loads: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH", help="What partitions carry, as CSV or Parquet. May be repeated."
+        ),
+    ] = None
+    by: Annotated[
+        By | None,
+        typer.Option(help="What to balance. Without it: bytes if there are loads, else count."),
+    ] = None
+    band: Annotated[
+        str, typer.Option(metavar="SHARE", help="How far from the mean a broker may be."),
+    ] = "2%"
+    exclude: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Brokers that are given nothing."),
+    ] = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where plan.json, rollback.json and wave-001.json to the last go."
+        ),
+    ] = None
+    master: MasterOption = "local[*]"
+    as_json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False
+
+
+class MovingPlanOptions(PlanOptions, frozen=True, kw_only=True):
+    """And of those goals for which data moves."""
+
+    capacity: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID=BYTES",
+            help="How much a broker may hold, such as 3=500GB; or a file of such lines. May be"
+            " repeated.",
+        ),
+    ] = None
+    wave_moves: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="At most so many replicas to a broker in a wave."),
+    ] = None
+    wave_bytes: Annotated[
+        str | None, typer.Option(metavar="BYTES", help="At most so much to a broker in a wave."),
+    ] = None
+# fmt: on
 
 
 class WaveFigures(Struct, frozen=True):
@@ -125,136 +123,60 @@ class MadePlan(Struct, frozen=True):
 
 
 @app.command()
-def rebalance(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
-    capacity: CapacityOption = None,
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    wave_moves: WaveMovesOption = None,
-    wave_bytes: WaveBytesOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
-) -> None:
+@taking(MovingPlanOptions)
+def rebalance(options: MovingPlanOptions) -> None:
     """Even out what live brokers hold."""
-    options = PlanOptions(
-        snapshot, loads, by, band, exclude, out, master, as_json, capacity, wave_moves, wave_bytes
-    )
     _make(options, "rebalance")
 
 
 @app.command()
-def drain(  # noqa: PLR0913, PLR0917 - typer makes an option of each
+@taking(MovingPlanOptions)
+def drain(
+    options: MovingPlanOptions,
     brokers: IdsArgument,
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
+    *,
     balance: Annotated[
         bool, typer.Option("--balance", help="Even out the other brokers as well.")
     ] = False,
-    capacity: CapacityOption = None,
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    wave_moves: WaveMovesOption = None,
-    wave_bytes: WaveBytesOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
 ) -> None:
     """Leave nothing on these brokers, and move nothing else."""
-    options = PlanOptions(
-        snapshot, loads, by, band, exclude, out, master, as_json, capacity, wave_moves, wave_bytes
-    )
     _make(options, "drain", drained=read_ids(brokers, "drain"), and_balance=balance)
 
 
 @app.command()
-def add(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    brokers: IdsArgument,
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
-    capacity: CapacityOption = None,
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    wave_moves: WaveMovesOption = None,
-    wave_bytes: WaveBytesOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
-) -> None:
+@taking(MovingPlanOptions)
+def add(options: MovingPlanOptions, brokers: IdsArgument) -> None:
     """Give new brokers their share, and move nothing anywhere else."""
-    options = PlanOptions(
-        snapshot, loads, by, band, exclude, out, master, as_json, capacity, wave_moves, wave_bytes
-    )
     _make(options, "add", added=read_ids(brokers, "add"))
 
 
 @app.command()
-def leaders(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
-) -> None:
+@taking(PlanOptions)
+def leaders(options: PlanOptions) -> None:
     """Share out leadership by the order of replicas alone; no data moves."""
-    options = PlanOptions(snapshot, loads, by, band, exclude, out, master, as_json)
-    _make(options, "leaders")
+    _make(MovingPlanOptions(**msgspec.structs.asdict(options)), "leaders")
 
 
 @app.command(name="set-rf")
-def set_rf(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    factor: Annotated[int, typer.Argument(min=1, metavar="N")],
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
-    capacity: CapacityOption = None,
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    wave_moves: WaveMovesOption = None,
-    wave_bytes: WaveBytesOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
+@taking(MovingPlanOptions)
+def set_rf(
+    options: MovingPlanOptions, factor: Annotated[int, typer.Argument(min=1, metavar="N")]
 ) -> None:
     """Give every partition N replicas."""
-    options = PlanOptions(
-        snapshot, loads, by, band, exclude, out, master, as_json, capacity, wave_moves, wave_bytes
-    )
     _make(options, "set_rf", factor=factor)
 
 
 @app.command(name="fix-offline")
-def fix_offline(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    snapshot: SnapshotOption,
-    loads: LoadsOption = None,
-    by: ByOption = None,
-    band: BandOption = "2%",
-    capacity: CapacityOption = None,
-    exclude: ExcludeOption = None,
-    out: OutOption = None,
-    wave_moves: WaveMovesOption = None,
-    wave_bytes: WaveBytesOption = None,
-    master: MasterOption = "local[*]",
-    as_json: JsonOption = False,
-) -> None:
+@taking(MovingPlanOptions)
+def fix_offline(options: MovingPlanOptions) -> None:
     """Replace the replicas on dead brokers."""
-    options = PlanOptions(
-        snapshot, loads, by, band, exclude, out, master, as_json, capacity, wave_moves, wave_bytes
-    )
     _make(options, "fix_offline")
 
 
 # --- making it --------------------------------------------------------------------------------
 
 
-def _make(options: PlanOptions, goal: str, **wanted: object) -> None:
+def _make(options: MovingPlanOptions, goal: str, **wanted: object) -> None:
     """Read, solve, split, check, write, print. The goal is a function of `plans.goals`."""
     share = read_share(options.band, "--band")
     excluded = read_ids(options.exclude or (), "--exclude")
@@ -283,7 +205,7 @@ def _make(options: PlanOptions, goal: str, **wanted: object) -> None:
         raise typer.Exit(EXIT_SHORT)
 
 
-def _read_problem(options: PlanOptions) -> "Problem":
+def _read_problem(options: MovingPlanOptions) -> "Problem":
     capacities = read_capacities(options.capacity or ())
     by = options.by or (By.BYTES if options.loads else By.COUNT)
     size = options.snapshot.stat().st_size
