@@ -12,17 +12,9 @@ from typing import Annotated, Final
 
 import typer
 
-from regent.cli.node_options import (
-    AdvertiseOption,
-    JournalOption,
-    ListenOption,
-    MetricsOption,
-    SessionTimeoutOption,
-    needed,
-    to_members_zookeeper,
-    to_node_options,
-)
+from regent.cli.node_options import ListenOption, MemberOptions, needed, to_node_options
 from regent.cli.printing import stderr
+from regent.cli.shared_options import taking
 from regent.cli.zookeeper_options import (
     CaOption,
     CertificateOption,
@@ -46,37 +38,26 @@ app = typer.Typer(name=COMMAND, invoke_without_command=True, no_args_is_help=Fal
 
 
 @app.callback()
-def controller(  # noqa: PLR0913, PLR0917 - a list of options
+@taking(MemberOptions)
+def controller(  # noqa: PLR0913 - a list of options
+    member: MemberOptions,
     context: typer.Context,
     node_id: Annotated[
         int | None,
         typer.Option("--id", min=0, metavar="N", help="Required. Its id; none that a broker has."),
     ] = None,
-    zookeeper: ZooKeeperOption = None,
     listen: ListenOption = "127.0.0.1:9093",
-    advertise: AdvertiseOption = None,
-    journal: JournalOption = None,
     config: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Settings under Kafka's names, as in server.properties."),
     ] = None,
-    metrics: MetricsOption = None,
-    session_timeout_ms: SessionTimeoutOption = None,
-    guard: Annotated[
-        bool,
-        typer.Option(
-            "--guard", help="Run it as a child, whose role is free at once when it is killed."
-        ),
-    ] = False,
+    *,
     take_over: Annotated[
         bool,
         typer.Option(
             "--take-over", help="At its start, depose whoever is the controller, Apache's included."
         ),
     ] = False,
-    ca_file: CaOption = None,
-    certificate_file: CertificateOption = None,
-    key_file: KeyOption = None,
 ) -> None:
     """Run a controller. Several may run: one leads, the others stand by.
 
@@ -96,29 +77,14 @@ def controller(  # noqa: PLR0913, PLR0917 - a list of options
 
     settings = NodeSettings() if config is None else read_properties(config)
     options = to_node_options(
-        COMMAND,
-        node_id=node_id,
-        zookeeper=to_members_zookeeper(
-            needed(zookeeper, "--zookeeper HOST:PORT", COMMAND),
-            settings,
-            session_timeout_ms,
-            ca_file=ca_file,
-            certificate_file=certificate_file,
-            key_file=key_file,
-        ),
-        listen=listen,
-        advertise=advertise,
-        journal=journal,
-        metrics=metrics,
-        settings=settings,
-        takes_over=take_over,
+        COMMAND, member, node_id=node_id, listen=listen, settings=settings, takes_over=take_over
     )
     set_up_logging()
     if settings.unused:
         logging.getLogger("regent").info(
             "%s has names that mean nothing to a controller: %s", config, ", ".join(settings.unused)
         )
-    if guard:
+    if member.guard:
         raise typer.Exit(run_guarded(sys.argv[1:], options.zookeeper))
 
     async def run_node() -> None:

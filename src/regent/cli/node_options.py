@@ -4,8 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias, TypeVar
 
 import typer
+from msgspec import Struct
 
-from regent.cli.zookeeper_options import to_zookeeper_options
+from regent.cli.zookeeper_options import (
+    CaOption,
+    CertificateOption,
+    KeyOption,
+    ZooKeeperOption,
+    to_zookeeper_options,
+)
 from regent.errors import BadInput
 from regent.model.ids import BrokerId
 from regent.runtime.properties import NodeSettings
@@ -20,75 +27,79 @@ EVERY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 - they are refused
 
 T = TypeVar("T")
 
-# fmt: off
 ListenOption: TypeAlias = Annotated[
-    str, typer.Option(metavar="HOST:PORT", help="Where it listens; port 0 is any free one."),
+    str, typer.Option(metavar="HOST:PORT", help="Where it listens; port 0 is any free one.")
 ]
-AdvertiseOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="HOST", help="Where others reach it, if not at the host of --listen."),
-]
-JournalOption: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="Required. Where every decision is written down."),
-]
-MetricsOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz over HTTP here."),
-]
-SessionTimeoutOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(min=1, metavar="MS", help="How long ZooKeeper waits for a silent node."),
-]
+
+
+# fmt: off
+class MemberOptions(Struct, frozen=True, kw_only=True):
+    """What a person says of any node, as it was typed."""
+
+    zookeeper: ZooKeeperOption = None
+    advertise: Annotated[
+        str | None,
+        typer.Option(metavar="HOST", help="Where others reach it, if not at the host of --listen."),
+    ] = None
+    journal: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Required. Where every decision is written down."),
+    ] = None
+    metrics: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz over HTTP here."),
+    ] = None
+    session_timeout_ms: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="MS", help="How long ZooKeeper waits for a silent node."),
+    ] = None
+    guard: Annotated[
+        bool,
+        typer.Option(
+            "--guard", help="Run it as a child, whose place is free at once when it is killed."
+        ),
+    ] = False
+    ca_file: CaOption = None
+    certificate_file: CertificateOption = None
+    key_file: KeyOption = None
 # fmt: on
 
 
-def to_node_options(  # noqa: PLR0913 - one for each option
+def to_node_options(  # noqa: PLR0913 - all but two have names
     command: str,
+    member: MemberOptions,
     *,
     node_id: int | None,
-    zookeeper: ZooKeeperOptions,
     listen: str,
-    advertise: str | None,
-    journal: Path | None,
-    metrics: str | None,
     settings: NodeSettings,
     takes_over: bool = False,
 ) -> "NodeOptions":
-    """What a person typed, as options; what is missing or makes no sense is said."""
+    """The same as a node takes it; what is missing or makes no sense is said."""
     from regent.runtime.node_options import NodeOptions  # noqa: PLC0415 - it loads the protocol
 
     return NodeOptions(
         node_id=BrokerId(needed(node_id, "--id N", command)),
-        zookeeper=zookeeper,
+        zookeeper=_to_zookeeper(command, member, settings),
         address=to_address(listen, "--listen"),
-        advertised_host=to_advertised(listen, advertise),
-        journal=needed(journal, "--journal DIR", command),
-        metrics=None if metrics is None else to_address(metrics, "--metrics"),
+        advertised_host=to_advertised(listen, member.advertise),
+        journal=needed(member.journal, "--journal DIR", command),
+        metrics=None if member.metrics is None else to_address(member.metrics, "--metrics"),
         settings=settings,
         takes_over=takes_over,
     )
 
 
-def to_members_zookeeper(  # noqa: PLR0913 - as they were typed
-    connect: str,
-    settings: NodeSettings,
-    session_timeout_ms: int | None,
-    *,
-    ca_file: Path | None,
-    certificate_file: Path | None,
-    key_file: Path | None,
-) -> ZooKeeperOptions:
-    """For a node that lives there: with Kafka's timeouts, and a chroot that is made if missing."""
+def _to_zookeeper(command: str, member: MemberOptions, settings: NodeSettings) -> ZooKeeperOptions:
+    """With the timeouts that Kafka's settings name, and a chroot that is made if it is missing."""
     timeouts = {
-        "session_timeout_ms": session_timeout_ms or settings.session_timeout_ms,
+        "session_timeout_ms": member.session_timeout_ms or settings.session_timeout_ms,
         "connect_timeout_ms": settings.connect_timeout_ms,
     }
     return to_zookeeper_options(
-        connect,
-        ca_file=ca_file,
-        certificate_file=certificate_file,
-        key_file=key_file,
+        needed(member.zookeeper, "--zookeeper HOST:PORT", command),
+        ca_file=member.ca_file,
+        certificate_file=member.certificate_file,
+        key_file=member.key_file,
         creates_chroot=True,
         **{name: timeout for name, timeout in timeouts.items() if timeout is not None},
     )
