@@ -81,7 +81,7 @@ def zookeeper(partition_count: int = 0) -> Iterator[ZooKeeperOptions]:
     """A real server with the full compiler, and a cluster of so many partitions in it."""
     with tempfile.TemporaryDirectory(prefix="regent-bench-") as folder:
         settings = EmbeddedSettings(
-            compiles_fully=True, heap_mb=2048, session_timeout_ms_max=120_000
+            compiles_fully=True, heap_mb=2048, session_timeout_ms_max=300_000
         )
         with EmbeddedZooKeeper(Path(folder) / "zookeeper", settings=settings) as server:
             options = ZooKeeperOptions(

@@ -1,77 +1,77 @@
-"""What is measured, seen from outside both: how each begins, and what shows that it has ended.
+"""What is measured in front of brokers that listen: how each begins, and what shows its end.
 
 - `failover`: from `/controller` naming the new one to the last request of the failover being
-  complete at the last broker.
+  complete at the last broker. The rival hangs meanwhile, so that its resigning costs nobody.
 - `broker_death`: from the end of the session of a broker that leads so many to the same.
 - `controlled_shutdown`: from a broker's wish to go to the answer that it leads nothing any more.
 - `creation`: from topics being asked for to the last request about them being complete at the last
   broker.
 
-Each is checked for having done its work before its time counts. Whoever is not measured hangs.
+Each begins when both controllers rest, and is checked for having done its work before its time
+counts. Which request was the last is known when the controller rests and ZooKeeper has it all.
 """
 
-from collections.abc import Callable, Iterable
-from time import monotonic, sleep
-from typing import Final
+from collections.abc import Sequence
+from itertools import count
+from time import monotonic
+from typing import Final, TypeAlias
 
 from benchmarks.duel.arena import VICTIM, Arena, partitions_with
 from benchmarks.duel.duellists import Duellist
+from benchmarks.duel.rounds import Contest
+from benchmarks.live_cluster import BROKERS
 from regent.client.connection import Connection
 from regent.client.patience import Patience
 from regent.core.state import Partition
 from regent.model.admin_requests import ControlledShutdown, CreateTopics, NewTopic
+from regent.model.assignment import Assignment
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import BrokerId
-from regent.model.leadership import Leadership
 
 REPLICAS: Final = 3
 PATIENT: Final = Patience(answer_s=300.0)
-_RETRY_S: Final = 0.2
 
-Contest = Callable[[Arena, Duellist], float]
+Duel: TypeAlias = Contest[Duellist]
 
 
-def failover(partition_count: int) -> Contest:
+def failover(arena: Arena, partition_count: int) -> Duel:
     """Take office over a cluster of which one broker is dead."""
     bereft = partitions_with(VICTIM, partition_count)
 
-    def contest(arena: Arena, duellist: Duellist) -> float:
+    def play(duellist: Duellist) -> float:
         arena.set_back(bereft)
         before = arena.brokers.arrivals.count
         began_s = arena.put_in_office(duellist)
-        ended_s = _wait_until_left(arena, bereft, before)
-        arena.let_all_go_on()
+        ended_s = arena.wait_until_told(duellist, before, lambda: _has_left(arena, bereft))
+        arena.settle()
         return ended_s - began_s
 
-    return contest
+    timed = "/controller names it -> last request complete at the last of 11 stub brokers"
+    return Contest(f"failover_{partition_count}", timed, play)
 
 
-def broker_death(partition_count: int) -> Contest:
+def broker_death(arena: Arena, partition_count: int) -> Duel:
     """A broker goes while this controller is in office."""
     bereft = partitions_with(VICTIM, partition_count)
 
-    def contest(arena: Arena, duellist: Duellist) -> float:
-        before = arena.brokers.arrivals.count
-        arena.put_in_office(duellist)
-        before = _quiet(arena, before)
+    def play(duellist: Duellist) -> float:
+        before = _take_office(arena, duellist)
         began_s = monotonic()
         arena.brokers.go(VICTIM)
-        ended_s = _wait_until_left(arena, bereft, before)
+        ended_s = arena.wait_until_told(duellist, before, lambda: _has_left(arena, bereft))
         _bring_back(arena, bereft)
-        arena.let_all_go_on()
         return ended_s - began_s
 
-    return contest
+    timed = "the broker ends its session -> last request complete at the last of 11 stub brokers"
+    return Contest(f"broker_death_{partition_count // BROKERS}", timed, play)
 
 
-def controlled_shutdown(partition_count: int) -> Contest:
+def controlled_shutdown(arena: Arena, partition_count: int) -> Duel:
     """A broker asks this controller to take its leaderships away."""
     led = partitions_with(VICTIM, partition_count)
 
-    def contest(arena: Arena, duellist: Duellist) -> float:
-        before = arena.brokers.arrivals.count
-        arena.put_in_office(duellist)
-        _quiet(arena, before)
+    def play(duellist: Duellist) -> float:
+        _take_office(arena, duellist)
         request = ControlledShutdown(BrokerId(VICTIM), arena.brokers.epoch_of(VICTIM))
         connection = Connection.open(duellist.address, PATIENT)
         try:
@@ -82,72 +82,77 @@ def controlled_shutdown(partition_count: int) -> Contest:
             connection.close()
         assert answer.error is ErrorCode.NONE, answer.error
         assert not answer.remaining, "all leaders could move"
-        assert not _led_by(arena.leaderships(led), VICTIM), "it is written, too"
+        assert all(each.leader != VICTIM for each in arena.leaderships(led)), "it is written, too"
         arena.brokers.go(VICTIM)
         _bring_back(arena, led)
-        arena.let_all_go_on()
         return took_s
 
-    return contest
+    timed = "ControlledShutdown is sent -> it is answered, with no leader left behind"
+    return Contest(f"controlled_shutdown_{partition_count // BROKERS}", timed, play)
 
 
-def creation(topic_count: int, partitions_per_topic: int, broker_ids: Iterable[int]) -> Contest:
+def creation(
+    arena: Arena, topic_count: int, partitions_per_topic: int, broker_ids: Sequence[int]
+) -> Duel:
     """Topics are asked for in one request, with their replicas named."""
-    hosts = [BrokerId(broker_id) for broker_id in broker_ids]
-    rounds = iter(range(1_000))
+    turns = count()
 
-    def contest(arena: Arena, duellist: Duellist) -> float:
-        before = arena.brokers.arrivals.count
-        arena.put_in_office(duellist)
-        before = _quiet(arena, before)
-        prefix = f"made-{next(rounds)}"
-        topics = tuple(
-            NewTopic(
-                f"{prefix}-{topic:05}",
-                assignments=tuple(
-                    (index, tuple(hosts[(topic + index + n) % len(hosts)] for n in range(REPLICAS)))
-                    for index in range(partitions_per_topic)
-                ),
-            )
+    def play(duellist: Duellist) -> float:
+        before = _take_office(arena, duellist)
+        prefix = f"made-{next(turns)}"
+        wanted = {
+            f"{prefix}-{topic:05}": [
+                tuple(
+                    BrokerId(broker_ids[(topic + index + n) % len(broker_ids)])
+                    for n in range(REPLICAS)
+                )
+                for index in range(partitions_per_topic)
+            ]
             for topic in range(topic_count)
-        )
+        }
         connection = Connection.open(duellist.address, PATIENT)
         try:
             began_s = monotonic()
-            results = connection.ask(CreateTopics(topics)).results
+            results = connection.ask(
+                CreateTopics(
+                    tuple(
+                        NewTopic(name, assignments=tuple(enumerate(replicas)))
+                        for name, replicas in wanted.items()
+                    )
+                )
+            ).results
         finally:
             connection.close()
         refused = [r for r in results if r.error is not ErrorCode.NONE]
         assert not refused, f"all can be created: {refused[:1]}"
-        ended_s = arena.brokers.arrivals.wait_for_quiet(before)
-        arena.let_all_go_on()
+        made = [
+            Partition(name, index, Assignment(replicas))
+            for name, each in wanted.items()
+            for index, replicas in enumerate(each)
+        ]
+        ended_s = arena.wait_until_told(
+            duellist, before, lambda: len(arena.leaderships(made)) == len(made)
+        )
         return ended_s - began_s
 
-    return contest
+    timed = "CreateTopics is sent -> last request complete at the last of 12 stub brokers"
+    return Contest(f"creation_{topic_count}x{partitions_per_topic}", timed, play)
 
 
-def _quiet(arena: Arena, before: int) -> int:
-    """Wait until a new controller has told everybody everything."""
-    arena.brokers.arrivals.wait_for_quiet(before)
+def _take_office(arena: Arena, duellist: Duellist) -> int:
+    """Until it has told everybody everything and the other has resigned; what was told so far."""
+    arena.put_in_office(duellist)
+    arena.settle()
     return arena.brokers.arrivals.count
 
 
-def _wait_until_left(arena: Arena, bereft: list[Partition], before: int) -> float:
-    """When the last broker was told that the victim neither leads nor is in sync anywhere."""
-    while True:
-        ended_s = arena.brokers.arrivals.wait_for_quiet(before)
-        if not any(VICTIM in each.isr or each.leader < 0 for each in arena.leaderships(bereft)):
-            return ended_s
-        sleep(_RETRY_S)
+def _has_left(arena: Arena, bereft: Sequence[Partition]) -> bool:
+    """The victim neither leads nor is in sync anywhere, and others lead."""
+    return not any(VICTIM in each.isr or each.leader < 0 for each in arena.leaderships(bereft))
 
 
-def _led_by(leaderships: Iterable[Leadership], broker_id: int) -> list[Leadership]:
-    return [each for each in leaderships if each.leader == broker_id]
-
-
-def _bring_back(arena: Arena, partitions: list[Partition]) -> None:
+def _bring_back(arena: Arena, partitions: Sequence[Partition]) -> None:
     """The victim is there again, and leads what it led."""
-    before = arena.brokers.arrivals.count
     arena.brokers.come(VICTIM)
-    arena.brokers.arrivals.wait_for_quiet(before)
+    arena.settle()
     arena.set_back(partitions)

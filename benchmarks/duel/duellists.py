@@ -2,6 +2,10 @@
 
 Both stand by, and either can be made to take office by pausing the other: whoever hangs does not
 stand for election. Their sessions are longer than any pause.
+
+Apache's is a broker that holds no replicas, in a JVM with Java's own choice of collector and all of
+its compiler, a heap of one to two gigabytes, and the log levels that Kafka comes with. Regent's is
+`regent controller`, with its journal. Neither balances leaders by itself.
 """
 
 import os
@@ -14,9 +18,10 @@ from regent.client.addresses import Address
 from regent.testing.held_port import HOST, HeldPort
 from regent.zookeeper.embedded_java import find_java
 from regent.zookeeper.options import ZooKeeperOptions
-from regent.zookeeper.tied_process import TiedProcess
+from regent.zookeeper.tied_process import TiedProcess, pause_child
 
-SESSION_TIMEOUT_MS: Final = 120_000
+#: As long as the ZooKeeper of `benchmarks.live_cluster` grants.
+SESSION_TIMEOUT_MS: Final = 300_000
 #: What a Kafka of this size is run with: all of the compiler, its default collector, room enough.
 JAVA_OPTIONS: Final = ("-Xms1g", "-Xmx2g")
 #: As in the configuration that Kafka comes with: no TRACE.
@@ -40,13 +45,18 @@ class Duellist:
         self._port = port
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.process.pid
+
     def pause(self) -> None:
-        """Make it hang."""
-        os.kill(self._process.process.pid, signal.SIGSTOP)
+        """Make it hang; it does nothing any more when this returns."""
+        pause_child(self.pid)
 
     def resume(self) -> None:
         """Let it go on."""
-        os.kill(self._process.process.pid, signal.SIGCONT)
+        os.kill(self.pid, signal.SIGCONT)
 
     def close(self) -> None:
         """End it."""

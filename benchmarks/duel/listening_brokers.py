@@ -1,14 +1,13 @@
 """Brokers of this process that say yes to everything, and know when they were last told something.
 
-They are how a duel is timed from outside: a controller is done when nobody is told anything more.
+They are how a duel is timed from outside: a controller's last word is its last request.
 """
 
 import asyncio
 import threading
 from collections.abc import Iterable
 from functools import partial
-from time import monotonic, sleep
-from typing import Final
+from time import monotonic
 
 from benchmarks.stub_brokers import HOST, YesSayer
 from regent.model.brokers import Broker, Endpoint
@@ -17,10 +16,6 @@ from regent.zookeeper.exchange import run
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.registration import register_broker
-
-#: Who has not been told anything for so long has been told all there is.
-QUIET_S: Final = 3.0
-PATIENCE_S: Final = 600.0
 
 
 class Arrivals:
@@ -34,14 +29,6 @@ class Arrivals:
         """One more."""
         self.count += 1
         self.last_s = monotonic()
-
-    def wait_for_quiet(self, after: int) -> float:
-        """When the last one came, once there were more than so many and then none for a while."""
-        deadline = monotonic() + PATIENCE_S
-        while self.count <= after or monotonic() - self.last_s < QUIET_S:
-            assert monotonic() < deadline, f"told nothing within {PATIENCE_S:g} s"
-            sleep(0.01)
-        return self.last_s
 
 
 class _Listening(YesSayer):

@@ -9,13 +9,14 @@ from typing import Final
 from regent.errors import RegentError
 from regent.testing.held_port import HOST, HeldPort
 from regent.zookeeper.embedded_java import find_java
-from regent.zookeeper.tied_process import TiedProcess
+from regent.zookeeper.tied_process import TiedProcess, pause_child
 
 #: Small and quick to start: several of them share two cores with everything else.
 JAVA_OPTIONS: Final = ("-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 #: A broker that moves its leaderships away first needs a while for it.
 STOP_WITHIN_S: Final = 120.0
 LAST_LINES: Final = 12
+RELEASED: Final = "Controlled shutdown request returned successfully"
 LOG4J: Final = """\
 log4j.rootLogger=INFO, server
 log4j.appender.server=org.apache.log4j.FileAppender
@@ -62,6 +63,18 @@ class ApacheBroker:
         """Whether its process is there."""
         return self._child is not None and self._child.is_running
 
+    @property
+    def pid(self) -> int:
+        """The Java process of this life."""
+        assert self._child is not None, "it is launched"
+        return self._child.process.pid
+
+    @property
+    def was_released(self) -> bool:
+        """Whether it has ever been told that it leads nothing any more and may go."""
+        log = (self.folder / "server.log").read_text(errors="replace")
+        return RELEASED in log
+
     def launch(self) -> None:
         """Start the process; whether it is ready is another question."""
         assert not self.is_running, "it lives one life at a time"
@@ -101,7 +114,7 @@ class ApacheBroker:
     def pause(self) -> None:
         """Make it hang, with everything open."""
         if self._child is not None:
-            self._child.process.send_signal(signal.SIGSTOP)
+            pause_child(self._child.process.pid)
 
     def resume(self) -> None:
         """Let it go on."""

@@ -287,6 +287,11 @@ class ApacheCluster:
         """One of Apache's tools on this cluster; what it prints."""
         return self._tools.run(tool, *arguments)
 
+    def tool(self, tool: Tool, *arguments: str) -> str:
+        """The same, told by the option of its release which cluster it is about."""
+        which = self._tools.cluster_options(tool, self.bootstrap, self.zookeeper)
+        return self._tools.run(tool, *which, *arguments)
+
     def _owner(self, broker_id: int) -> int | None:
         """The session in which a broker is registered."""
         with closing(KazooSession.open(self.zookeeper_options)) as session:

@@ -1,6 +1,15 @@
 """Which of Apache's brokers, and what differs between them that a test has to know."""
 
+from typing import TypeAlias
+
 from msgspec import Struct
+
+Release: TypeAlias = tuple[int, ...]
+
+
+def release_of(version: str) -> Release:
+    """`2.8.2` as numbers."""
+    return tuple(map(int, version.split(".")))
 
 
 class ApacheMode(Struct, frozen=True):
@@ -15,6 +24,11 @@ class ApacheMode(Struct, frozen=True):
     def protocol(self) -> str:
         """`inter.broker.protocol.version`, as it is in force."""
         return self.ibp or ".".join(self.version.split(".")[:2])
+
+    @property
+    def release(self) -> Release:
+        """The version as numbers, to be compared."""
+        return release_of(self.version)
 
     @property
     def finds_any_controller(self) -> bool:

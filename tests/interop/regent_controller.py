@@ -11,7 +11,7 @@ from regent.errors import RegentError
 from regent.journal.reader import read
 from regent.journal.record import Record
 from regent.runtime.guardian import GuardedProcess
-from regent.zookeeper.tied_process import tied
+from regent.zookeeper.tied_process import pause_child, tied
 from tests.interop.apache_cluster import ApacheCluster
 
 NODE_ID: Final = 100
@@ -102,16 +102,17 @@ class RegentController:
 
     def pause(self) -> None:
         """Make it hang, with everything open."""
-        self._signal(signal.SIGSTOP)
+        pause_child(self._pid)
 
     def resume(self) -> None:
         """Let it go on."""
-        self._signal(signal.SIGCONT)
+        os.kill(self._pid, signal.SIGCONT)
 
     def records(self) -> list[Record]:
         """Its journal so far."""
         return list(read([self.journal]))
 
-    def _signal(self, number: signal.Signals) -> None:
+    @property
+    def _pid(self) -> int:
         assert self._guarded is not None, "it is started"
-        os.kill(self._guarded.process.pid, number)
+        return self._guarded.process.pid

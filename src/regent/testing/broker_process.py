@@ -17,6 +17,7 @@ from regent.runtime.guardian import GuardedProcess
 from regent.testing.cut_file import CutFile
 from regent.testing.held_port import HOST, HeldPort
 from regent.zookeeper.options import ZooKeeperOptions
+from regent.zookeeper.tied_process import pause_child
 
 #: The module that has the command `node`. The front door stands above this room, so it is named.
 PROGRAM: Final = "regent.cli.main"
@@ -129,10 +130,7 @@ class BrokerProcess:
 
     def pause(self) -> None:
         """Fall silent, as a machine does that hangs; connections stay open."""
-        pid = self._living().pid
-        os.kill(pid, signal.SIGSTOP)
-        # Its threads stop one after the other, and until then it may still answer.
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        pause_child(self._living().pid)
         self._is_paused = True
 
     def resume(self) -> None:
