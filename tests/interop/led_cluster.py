@@ -93,7 +93,7 @@ class LedCluster:
 
     def tool(self, tool: Tool, *arguments: str) -> str:
         """One of Apache's tools on this cluster; what it prints."""
-        return self.apache.run_tool(tool, "--bootstrap-server", self.apache.bootstrap, *arguments)
+        return self.apache.tool(tool, *arguments)
 
     @contextmanager
     def load(self, topic: str, partitions: int = 3) -> Iterator[Load]:

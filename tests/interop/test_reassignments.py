@@ -1,6 +1,5 @@
 """Partitions that Apache's own tool moves between Apache's brokers."""
 
-import json
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,6 +7,7 @@ import pytest
 
 from tests.interop.apache_tools import Tool
 from tests.interop.led_cluster import LedCluster
+from tests.interop.operator_tools import Operator, write_plan
 from tests.runtime.listener.clients import CLIENT_WARNINGS, confluent
 
 pytestmark = [pytest.mark.interop, *CLIENT_WARNINGS]
@@ -35,27 +35,8 @@ def create_with_content(led: LedCluster, topic: str) -> tuple[int, int, int]:
     return first, second, third
 
 
-def write_plan(tmp_path: Path, topic: str, replicas: tuple[int, ...]) -> str:
-    partitions = [{"topic": topic, "partition": 0, "replicas": list(replicas)}]
-    plan = tmp_path / "plan.json"
-    plan.write_text(json.dumps({"version": 1, "partitions": partitions}))
-    return str(plan)
-
-
 def reassign(led: LedCluster, *arguments: str) -> str:
     return led.tool(Tool.REASSIGN, *arguments)
-
-
-def wait_until_moved(led: LedCluster, topic: str, replicas: tuple[int, ...]) -> None:
-    """It is there, in sync, and nothing is on the way any more."""
-
-    def is_there() -> bool:
-        partition = led.apache.partition(topic)
-        assignment = partition.assignment
-        return assignment.replicas == replicas and not (assignment.adding or assignment.removing)
-
-    led.apache.wait_for(is_there, f"{topic} to be on {replicas}")
-    led.apache.wait_until_led(topic)
 
 
 def is_moving(led: LedCluster, topic: str) -> bool:
@@ -68,7 +49,7 @@ def test_apaches_tool_moves_a_partition(led: LedCluster, tmp_path: Path) -> None
     plan = write_plan(tmp_path, "moved", (third, second))
 
     reassign(led, "--execute", "--reassignment-json-file", plan)
-    wait_until_moved(led, "moved", (third, second))
+    Operator(led.apache).wait_until_moved("moved", (third, second))
 
     told = reassign(led, "--verify", "--reassignment-json-file", plan)
     assert "Reassignment of partition moved-0 is complete" in told.replace("completed", "complete")
@@ -83,7 +64,7 @@ def test_a_move_can_be_cancelled(led: LedCluster, tmp_path: Path) -> None:
 
     reassign(led, "--cancel", "--reassignment-json-file", plan)
 
-    wait_until_moved(led, "cancelled", (second, first))
+    Operator(led.apache).wait_until_moved("cancelled", (second, first))
     if led.apache.mode.forgets_cancelled_replicas:
         led.apache.wait_for(lambda: not replicas_of(led, third, "cancelled"), "its replica to go")
 
@@ -106,7 +87,7 @@ def test_a_move_goes_on_under_the_next_controllers(led: LedCluster, tmp_path: Pa
 
     sprint = ("--additional", "--throttle", SPRINT)
     reassign(led, "--execute", "--reassignment-json-file", plan, *sprint)
-    wait_until_moved(led, "resumed", (third, second))
+    Operator(led.apache).wait_until_moved("resumed", (third, second))
 
 
 def replicas_of(led: LedCluster, broker_id: int, topic: str) -> list[Path]:

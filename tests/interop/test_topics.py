@@ -6,6 +6,7 @@ import pytest
 
 from tests.interop.apache_tools import Tool
 from tests.interop.led_cluster import LedCluster
+from tests.interop.operator_tools import Operator
 from tests.runtime.listener.clients import CLIENT_WARNINGS, confluent, confluent_admin
 
 pytestmark = [pytest.mark.interop, *CLIENT_WARNINGS]
@@ -14,47 +15,18 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 ANSWER_S: Final = 120.0
 
 
-def wait_until_gone(led: LedCluster, topic: str) -> None:
-    """Neither ZooKeeper nor any broker knows of it, and no broker serves its replicas."""
-
-    def is_gone() -> bool:
-        if led.apache.partitions(topic):
-            return False
-        for broker_id in led.apache.broker_ids:
-            seen = led.apache.seen_by(broker_id, topic)
-            if seen is None or any(seen.partitions()):
-                return False
-        return not any(_served(led, topic))
-
-    led.apache.wait_for(is_gone, f"{topic} to be gone")
-
-
-def _served(led: LedCluster, topic: str) -> list[str]:
-    """The folders of its replicas, but for those that wait to be removed."""
-    return [
-        folder.name
-        for broker_id in led.apache.broker_ids
-        for log_dir in led.apache.broker(broker_id).log_dirs
-        for folder in log_dir.glob(f"{topic}-*")
-        if not folder.name.endswith("-delete")
-    ]
-
-
 def test_topics_live_and_die_by_apaches_own_tool(led: LedCluster) -> None:
     """Created, grown and deleted; what the tool reads back is what was wanted."""
     topic = "by-the-tool"
-    name = ("--topic", topic)
+    operator = Operator(led.apache)
 
-    led.tool(Tool.TOPICS, "--create", *name, "--partitions", "2", "--replication-factor", "3")
-    led.apache.wait_until_led(topic, 2)
-    led.tool(Tool.TOPICS, "--alter", *name, "--partitions", "4")
-    led.apache.wait_until_led(topic, 4)
-    told = led.tool(Tool.TOPICS, "--describe", *name)
+    operator.create(topic, 2)
+    operator.grow(topic, 4)
+    told = led.tool(Tool.TOPICS, "--describe", "--topic", topic)
     assert "PartitionCount: 4" in told
     assert "ReplicationFactor: 3" in told
 
-    led.tool(Tool.TOPICS, "--delete", *name)
-    wait_until_gone(led, topic)
+    operator.delete(topic)
 
 
 def test_topics_live_and_die_by_a_client(led: LedCluster) -> None:
@@ -70,7 +42,7 @@ def test_topics_live_and_die_by_a_client(led: LedCluster) -> None:
     led.apache.wait_until_led(topic, 3)
 
     admin.delete_topics([topic])[topic].result(ANSWER_S)
-    wait_until_gone(led, topic)
+    Operator(led.apache).wait_until_gone(topic)
 
 
 def test_brokers_keep_the_topic_ids_that_regent_gave_them(led: LedCluster) -> None:

@@ -19,6 +19,7 @@ from regent.core.events import (
 )
 from regent.errors import ProtocolError
 from regent.runtime.apis import (
+    k00_produce,
     k03_metadata,
     k10_find_coordinator,
     k16_list_groups,
@@ -54,6 +55,7 @@ def asked_of_the_core(event: Callable[..., Any]) -> Answering:
 
 # fmt: off
 ANSWERING: Final[Mapping[ApiKey, Answering]] = {
+    ApiKey.PRODUCE:                       k00_produce.answer,
     ApiKey.METADATA:                      k03_metadata.answer,
     ApiKey.CONTROLLED_SHUTDOWN:           asked_of_the_core(ControlledShutdownRequested),
     ApiKey.FIND_COORDINATOR:              k10_find_coordinator.answer,

@@ -13,9 +13,16 @@ from regent.model.coordinator_requests import (
 )
 from regent.model.error_codes import ErrorCode
 from regent.model.group_requests import ListGroups, ListGroupsAnswer
-from regent.model.ids import BrokerId
+from regent.model.ids import BrokerId, TopicPartition
 from regent.model.log_requests import DescribeLogDirs, DescribeLogDirsAnswer
 from regent.model.producer_ids import InitProducerId, InitProducerIdAnswer
+from regent.model.record_requests import (
+    Acks,
+    AppendResult,
+    PartitionRecords,
+    Produce,
+    ProduceAnswer,
+)
 from regent.zookeeper.producer_ids import PRODUCER_IDS
 from regent.zookeeper.store import SetData
 from tests.runtime.listener.served_node import ServedCluster, ServedNode
@@ -28,6 +35,16 @@ def create(node: ServedNode, topic: str, *leaders: int) -> None:
     wish = NewTopic(topic, assignments=placed)
     (result,) = node.ask(CreateTopics((wish,)), timeout_ms=PATIENT).results
     assert result.error is ErrorCode.NONE, result
+
+
+def test_a_controller_knows_produce_and_leads_nothing(cluster: ServedCluster) -> None:
+    """Clients of Java before 2.8 break on a node that does not know the API at all."""
+    node = started(cluster)
+    name = TopicPartition("t", 0)
+
+    answer = node.ask(Produce(Acks.ALL, 1_000, (PartitionRecords(name, b""),)))
+
+    assert answer == ProduceAnswer((AppendResult(name, ErrorCode.NOT_LEADER_OR_FOLLOWER),))
 
 
 def test_producers_get_an_id_each(cluster: ServedCluster) -> None:

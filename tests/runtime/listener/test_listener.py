@@ -16,7 +16,7 @@ from regent.model.ids import BrokerId
 from regent.runtime.api_table import SERVED
 from regent.runtime.caller_connection import CallerConnection, ConnectionSettings
 from regent.runtime.listener import Listener, ListenerSettings, bind
-from regent.wire.apis import ApiKey
+from regent.wire.apis import ADVERTISED_SINCE, ApiKey
 from regent.wire.exchange import Call, decode_answer, encode_request, encode_request_values
 from regent.wire.frames import to_frame
 from regent.wire.headers import RequestHeader
@@ -55,7 +55,10 @@ def test_clients_hear_what_they_may_ask(cluster: ServedCluster) -> None:
     assert message is not None
     got = decode_answer(Call(API_VERSIONS, None), message)
     told = {entry.api_key: (entry.min_version, entry.max_version) for entry in got.api_keys}
-    assert told == {api.key: (api.first_version, api.last_version) for api in SERVED}
+    assert told == {
+        api.key: (ADVERTISED_SINCE.get(api.key, api.first_version), api.last_version)
+        for api in SERVED
+    }
     assert ApiKey.LEADER_AND_ISR not in told
 
 
