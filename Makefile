@@ -9,14 +9,16 @@ SEEDS  ?= 0..99
 SECONDS ?= 900
 FAULTS  ?= 200
 SEED    ?=
+# For `make kafka-logs`; without any, one of each era.
+VERSIONS ?=
 # For `make conformance`: how many scenarios.
 N       ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test interop conformance duel cluster check lint types fmt sim soak bench behaviours mutants docs clean
+.PHONY: help setup demo test interop kafka-logs conformance duel cluster check lint types fmt sim soak bench behaviours mutants docs clean
 
 help:  ## list what can be done here
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(STAMP)  ## build .venv with everything a checkout needs
 
@@ -39,6 +41,9 @@ test: setup  ## run all tests
 
 interop: setup  ## lead real Apache Kafka brokers, result in build/interop.json (needs Maven once)
 	$(PYTHON) -m tests.interop
+
+kafka-logs: setup  ## logs of real brokers, in build/kafka-logs: make kafka-logs VERSIONS="2.4.1 3.9.1"
+	$(PYTHON) -m tests.interop.kafka_logs $(VERSIONS)
 
 conformance: setup  ## compare Regent with Apache's controller: make conformance N=100 SEED=1
 	$(PYTHON) -m tests.conformance --scenarios $(N) $(if $(SEED),--seed $(SEED))

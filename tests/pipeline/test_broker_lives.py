@@ -1,5 +1,7 @@
 """The lives of brokers, and brokers that flap (Q4, Q5)."""
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,7 +13,9 @@ from regent.pipeline import schemas
 from regent.pipeline.broker_flapping import broker_flapping
 from regent.pipeline.broker_lives import broker_lives
 from regent.pipeline.settings import Settings
+from regent.pipeline.sources.state_change_log import read_state_change_log
 from tests.pipeline.histories import histories, schema_of
+from tests.pipeline.log_builders import START_MS, noted, write_log
 from tests.pipeline.rows import record
 
 
@@ -156,3 +160,36 @@ def test_a_broker_flaps_when_deaths_are_many_and_close(spark: SparkSession) -> N
         ("c", 2, 500, 520, 3),
     ]
     assert schema_of(table) == schemas.BROKER_FLAPPING
+
+
+def test_a_log_tells_lives_without_epochs(spark: SparkSession, tmp_path: Path) -> None:
+    """It has the epochs of brokers that were found: the first life is one, and so is the second."""
+
+    def reign_of(epoch: int, at_ms: int, found: str) -> list[str]:
+        won = f"{epoch} successfully elected as the controller. Epoch incremented to {epoch} and"
+        return [
+            noted(at_ms, f"[Controller id={epoch}] {won} epoch zk version is now {epoch}"),
+            noted(at_ms, f"[Controller id={epoch}] Initialized broker epochs cache: Map({found})"),
+            noted(at_ms + 1, f"[Controller id={epoch}] Ready to serve as the new controller with"
+                             f" epoch {epoch}"),
+        ]  # fmt: skip
+
+    def came(controller: int, at_ms: int) -> str:
+        listed = "deleted brokers: , bounced brokers: , all live brokers: 1,2"
+        return noted(at_ms, f"[Controller id={controller}] Newly added brokers: 2, {listed}")
+
+    # 2 comes, is found, is missed by the third controller, and comes again.
+    logs = {
+        1: [*reign_of(1, 10, "1 -> 25"), came(1, 20)],
+        2: reign_of(2, 30, "1 -> 25, 2 -> 31"),
+        3: [*reign_of(3, 40, "1 -> 25"), came(3, 50)],
+    }
+    for node, lines in logs.items():
+        write_log(tmp_path / f"node{node}" / "controller.log", lines)
+
+    lives = broker_lives(read_state_change_log(spark, str(tmp_path))).filter("broker_id = 2")
+
+    assert [
+        (row.up_ms - START_MS, row.down_ms and row.down_ms - START_MS)
+        for row in lives.orderBy("up_ms").collect()
+    ] == [(20, 40), (50, None)]

@@ -184,6 +184,28 @@ def test_an_election_before_1_0_is_unclean_when_the_other_log_warned(
     assert told(elections, "leader_epoch", "unclean", "isr") == [(8, True, [2]), (9, None, [2])]
 
 
+def test_a_broker_that_stops_has_not_resigned_unless_it_was_controller(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each says so as it stops. Node 1 was none yet, then was, and is none any more."""
+    won = (
+        "[Controller id=1] 1 successfully elected as the controller. Epoch incremented to 5 and"
+        " epoch zk version is now 5"
+    )
+    stopped = "[Controller id=1] Resigned"
+    times = {10: stopped, 20: won, 30: stopped, 40: stopped}
+    write_log(tmp_path / "controller.log", [noted(at_ms, line) for at_ms, line in times.items()])
+
+    transitions = read_state_change_log(spark, str(tmp_path)).orderBy("at_ms").collect()
+
+    assert [(row.at_ms - START_MS, row.kind) for row in transitions] == [
+        (10, "noted"),
+        (20, "controller_elected"),
+        (30, "controller_resigned"),
+        (40, "noted"),
+    ]
+
+
 def test_other_files_are_refused(spark: SparkSession, tmp_path: Path, logs: Path) -> None:
     other = write_log(tmp_path / "server.log", ["INFO started", "WARN slow"])
     empty = write_log(tmp_path / "state-change.log", [])

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from regent.pipeline.controller_reigns import REIGN
 from regent.pipeline.durations import elapsed_ms
+from regent.pipeline.sources.state_change_log import LOG
 
 BROKER: Final = ("cluster", "broker_id")
 #: Where a sighting stands in the order of things. One line of a log can tell that a broker went and
@@ -56,7 +57,8 @@ def broker_lives(transitions: DataFrame) -> DataFrame:
 def broker_sightings(transitions: DataFrame) -> DataFrame:
     """Each time that a controller saw a broker come or go, or found it as it took office.
 
-    Grain: (cluster, broker_id, controller_epoch, sequence, controller_id, is_up).
+    Grain: (cluster, broker_id, controller_epoch, sequence, controller_id, is_up). A log has the
+    epochs of brokers that were found and not of those that came, and would seem to tell of two.
     """
     kind = F.col("kind")
     return transitions.filter(kind.isin("broker_up", "broker_down")).select(
@@ -66,7 +68,7 @@ def broker_sightings(transitions: DataFrame) -> DataFrame:
         "controller_id",
         "at_ms",
         (kind == "broker_up").alias("is_up"),
-        "broker_epoch",
+        F.when(F.col("source") != LOG, F.col("broker_epoch")).alias("broker_epoch"),
         "rack",
         F.coalesce("bounced", F.lit(False)).alias("bounced"),
         F.coalesce("loaded", F.lit(False)).alias("loaded"),
@@ -120,10 +122,17 @@ def _is_bounced() -> Column:
 
 
 def with_life(sightings: DataFrame) -> DataFrame:
-    """Say of which life each sighting is: by `broker_epoch`, or without one by a number, `life`."""
+    """Say of which life each sighting is: by `broker_epoch`, or without one by a number, `life`.
+
+    Whoever comes in a later reign, and is not only found, begins a life: nobody saw the one before
+    end.
+    """
     in_order = Window.partitionBy(*BROKER).orderBy(*POSITION)
     until_here = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    comes_back = F.col("is_up") & ~F.lag("is_up", 1, False).over(in_order)
+    was_up = F.lag("is_up", 1, False).over(in_order)
+    seen_in = F.lag("controller_epoch").over(in_order)
+    comes_anew = ~F.col("loaded") & (F.col("controller_epoch") > seen_in)
+    comes_back = F.col("is_up") & (~was_up | F.coalesce(comes_anew, F.lit(False)))
     return (
         sightings.withColumn("comes_back", comes_back)
         .withColumn("life", F.count_if("comes_back").over(until_here))

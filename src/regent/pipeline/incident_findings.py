@@ -148,7 +148,11 @@ def controller_losses(transitions: DataFrame, reigns: DataFrame) -> DataFrame:
                 controller_epoch=F.col("controller_epoch"),
                 sequence=F.lit(LAST_SEQUENCE),
                 broker_id=F.col("controller_id"),
-                detail=F.coalesce("resigned_because", F.lit("it died in office")),
+                detail=F.coalesce(
+                    "resigned_because",
+                    F.when(F.col("resigned_ms").isNotNull(), F.lit("it resigned")),
+                    F.lit("it died in office"),
+                ),
                 evidence=F.when(F.col("record").isNotNull(), F.array("record")),
             )
         )

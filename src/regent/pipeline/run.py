@@ -26,7 +26,7 @@ from regent.pipeline.sources.state_change_log import complete_from_other_files
 from regent.pipeline.tables import PLAN_TABLE, PLANNED, TABLES, Table
 
 #: Raised whenever the same input would give other tables, so that old folders are made anew.
-PIPELINE_VERSION: Final = 1
+PIPELINE_VERSION: Final = 2
 
 TRANSITIONS: Final = "transitions"
 CLOCK_OFFSETS: Final = "clock_offsets"

@@ -21,6 +21,8 @@ OPENING: Final = """\
 
 The pipeline reads what real Kafka brokers wrote: `state-change.log` and `controller.log`.
 Releases from 0.8.1 to 3.9 are known.
+Brokers of 0.10.2, 1.1, 2.4, 2.8 and 3.9 wrote the logs that tests read, with every line on.
+`make kafka-logs` lets them write such logs again.
 This page is generated from the grammar in `regent.pipeline.sources` by `make docs`.
 
 ## Files
@@ -105,7 +107,7 @@ def readable(template: str) -> str:
 
 
 def _shapes_section(table: ShapeTable) -> Iterator[str]:
-    yield f"## What a {table.who} says in {table.file}\n"
+    yield f"## What a {table.who} {table.does} in {table.file}\n"
     rows = [
         (
             f"`{shape.name}`",

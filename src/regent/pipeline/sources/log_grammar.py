@@ -21,10 +21,11 @@ from regent.pipeline.sources.log_shapes import LogFile, Said, Shape, ShapeTable,
 from regent.pipeline.sources.log_shapes_broker import BROKER_SHAPES
 from regent.pipeline.sources.log_shapes_controller import CONTROLLER_SHAPES
 from regent.pipeline.sources.log_shapes_controller_log import CONTROLLER_LOG_SHAPES
+from regent.pipeline.sources.log_shapes_notes import NOTE_SHAPES
 from regent.pipeline.sources.log_values import VALUES, Fields, Reader, whole
 
 #: All shapes that are known.
-GRAMMAR: Final = (CONTROLLER_SHAPES, BROKER_SHAPES, CONTROLLER_LOG_SHAPES)
+GRAMMAR: Final = (CONTROLLER_SHAPES, BROKER_SHAPES, CONTROLLER_LOG_SHAPES, NOTE_SHAPES)
 
 STATE_CHANGE_LOGGER: Final = "state.change.logger"
 CONTROLLER_LOGGERS: Final = "kafka.controller."

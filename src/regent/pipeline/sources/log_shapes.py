@@ -63,6 +63,8 @@ class ShapeTable(Struct, frozen=True):
     file: LogFile
     who: Who
     shapes: tuple[Shape, ...]
+    #: For people, in the page on logs.
+    does: str = "says"
 
 
 # --- lines about several things ---------------------------------------------------------------
@@ -194,6 +196,8 @@ LOG_KINDS: Final[Mapping[str, str]] = MappingProxyType({
     "request_not_sent":         "Sending a request failed; it will be tried again.",
     "request_dropped":          "A request was thrown away, since its broker is offline.",
     "features_written":         "The controller wrote the cluster's features.",
+    "isr_updated":              "An ISR that a leader asked for was written; the line has no more.",
+    "noted":                    "The controller notes a step of its work that no table needs.",
     # said by a broker
     "leadership_heard":         "The broker was told a partition's leadership.",
     "request_received":         "The broker begins to obey a request.",
@@ -204,6 +208,8 @@ LOG_KINDS: Final[Mapping[str, str]] = MappingProxyType({
     "role_change_finished":     "The broker now leads or follows a partition.",
     "role_change_skipped":      "The broker led or followed the partition already.",
     "role_change_failed":       "The broker cannot follow, since it does not know the leader.",
+    "role_step_skipped":        "The broker left out a step of following, since it goes down.",
+    "recovery_ended":           "The leader of an unclean election has taken it in.",
     "leader_started":           "The broker leads a partition from here on.",
     "follower_started":         "The broker follows a partition's leader from here on.",
     "fetchers_stopped":         "The broker stopped to fetch.",

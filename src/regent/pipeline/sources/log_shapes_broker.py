@@ -185,7 +185,7 @@ BROKER_SHAPES: Final = ShapeTable(
             levels="TRACE",
             template="Stopped fetchers as part of become-{role} request from controller"
             " {controller} epoch {epoch} with correlation id {correlation} for partition {tp}"
-            "<< (last update controller epoch {number})>>",
+            "<< (last update controller epoch {number})>><< with leader {leader}>>",
             kinds=("fetchers_stopped",),
             constants=LISR,
         ),
@@ -229,7 +229,7 @@ BROKER_SHAPES: Final = ShapeTable(
             levels="TRACE",
             template="Started fetcher to new leader as part of become-{role} request"
             " from controller {controller} epoch {epoch} with correlation id {correlation}"
-            " for partition {tp}<< with leader {leader}>>",
+            " for partition {tp}<< with leader {leader_address}>>",
             kinds=("fetcher_started",),
             constants=LISR,
         ),
@@ -306,6 +306,38 @@ BROKER_SHAPES: Final = ShapeTable(
             template="Skipped the become-{role} state change after marking its partition as {any}",
             kinds=("role_change_skipped",),
             constants=LISR,
+        ),
+        Shape(
+            name="fetching_skipped",
+            since="1.1",
+            until="3.9",
+            levels="TRACE",
+            template="Skipped the adding-fetcher step of the become-{role} state change"
+            " with correlation id {correlation} from controller {controller} epoch {epoch}"
+            " for partition {tp}<< with leader {leader}>> since it is shutting down",
+            kinds=("role_step_skipped",),
+            constants=LISR,
+        ),
+        Shape(
+            name="role_change_broken",
+            since="1.1",
+            until="3.9",
+            levels="ERROR",
+            template="Skipped the become-{role} state change with correlation id {correlation}"
+            " from controller {controller} epoch {epoch} for partition {tp}"
+            " (last update controller epoch {number})<< with leader {leader}>>"
+            " since the replica for the partition is offline due to {any}",
+            kinds=("role_change_failed",),
+            constants={**LISR, "reason": _OFFLINE_LOG_DIR},
+        ),
+        Shape(
+            name="recovery_ended",
+            since="3.2",
+            until="3.9",
+            levels="INFO",
+            template="The topic partition {tp} was marked as RECOVERING."
+            " Marking the topic partition as RECOVERED.",
+            kinds=("recovery_ended",),
         ),
         # --- topic ids ---
         Shape(
@@ -396,6 +428,28 @@ BROKER_SHAPES: Final = ShapeTable(
             " the current leader epoch {number}",
             kinds=("request_refused",),
             constants={**SR, "reason": _OLD_LEADER_EPOCH},
+        ),
+        Shape(
+            name="sr_same_leader_epoch",
+            since="2.6",
+            until="2.8",
+            levels="INFO",
+            template="Ignoring StopReplica request (delete={delete}) from controller {controller}"
+            " with correlation id {correlation} epoch {epoch} for partition {tp}"
+            " since its associated leader epoch {leader_epoch} matches the current leader epoch",
+            kinds=("request_refused",),
+            constants={**SR, "reason": _SAME_LEADER_EPOCH},
+        ),
+        Shape(
+            name="sr_failed",
+            since="2.6",
+            until="3.9",
+            levels="ERROR",
+            template="Ignoring StopReplica request (delete={delete}) from controller {controller}"
+            " with correlation id {correlation} epoch {epoch} for partition {tp}"
+            " due to an unexpected {why}",
+            kinds=("request_failed",),
+            constants=SR,
         ),
         Shape(
             name="sr_old_epoch",

@@ -124,6 +124,14 @@ CONTROLLER_LOG_SHAPES: Final = ShapeTable(
             kinds=("controller_known",),
         ),
         Shape(
+            name="another_won",
+            since="1.1",
+            until="3.9",
+            levels="DEBUG",
+            template="Broker {broker} was elected as controller instead of broker {number}",
+            kinds=("controller_known",),
+        ),
+        Shape(
             name="another_resigned",
             since="0.8.1",
             until="3.9",
@@ -567,6 +575,14 @@ CONTROLLER_LOG_SHAPES: Final = ShapeTable(
             kinds=("request_not_sent",),
         ),
         Shape(
+            name="send_failed_for_good",
+            since="0.9",
+            until="3.9",
+            levels="ERROR",
+            template="Controller {controller} fails to send a request to broker {node}",
+            kinds=("request_not_sent",),
+        ),
+        Shape(
             name="dropped_brief",
             since="3.5",
             until="3.9",
@@ -619,6 +635,32 @@ CONTROLLER_LOG_SHAPES: Final = ShapeTable(
             template="Rejecting AlterPartition {why}",
             kinds=("call_refused",),
             constants={"api": "AlterPartition"},
+        ),
+        Shape(
+            name="producer_ids_refused",
+            since="3.0",
+            until="3.9",
+            levels="WARN",
+            template="Ignoring AllocateProducerIds due to {why}",
+            kinds=("call_refused",),
+            constants={"api": "AllocateProducerIds"},
+        ),
+        Shape(
+            name="isr_altered",
+            since="3.0",
+            until="3.9",
+            levels="DEBUG",
+            template="ISR for partition {tp} updated to {leader_and_isr}.",
+            kinds=("isr_altered",),
+        ),
+        Shape(
+            name="isr_updated",
+            since="2.7",
+            until="2.8",
+            levels="DEBUG",
+            template="ISR for partition {tp} updated to [{isr}] and zkVersion updated to"
+            " [{zk_version}]",
+            kinds=("isr_updated",),
         ),
         Shape(
             name="isr_not_written",

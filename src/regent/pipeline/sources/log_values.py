@@ -308,6 +308,19 @@ _NODE: Final = re.compile(
 )
 
 
+def _leader_address(text: str, fields: Fields) -> bool:
+    match = _LEADER_ADDRESS.fullmatch(text)
+    if match is None:
+        return False
+    fields["leader"] = whole(match[1] or match[2])
+    return True
+
+
+_LEADER_ADDRESS: Final = re.compile(
+    r"BrokerEndPoint\(id=(\d+), host=[^()]*\)|(-?\d+)", flags=re.ASCII
+)
+
+
 def _registration(text: str, fields: Fields) -> bool:
     """Brokers were printed in many ways; most begin with their id."""
     match = _REGISTRATION.match(text)
@@ -386,6 +399,7 @@ VALUES: Final[Mapping[str, Value]] = MappingProxyType({
     # one number
     "broker":         Value(_INT, _number("broker_id"), "a broker's id"),
     "leader":         Value(_INT, _number("leader"), "a broker's id"),
+    "leader_address": Value(_ANY, _leader_address, "`1` or `BrokerEndPoint(id=1, ...)`"),
     "leader_epoch":   Value(_INT, _number("leader_epoch"), "a number"),
     "zk_version":     Value(_INT, _number("zk_version"), "a number"),
     "controller":     Value(_INT, _number("controller_id"), "a broker's id"),

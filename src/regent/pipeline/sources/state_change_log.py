@@ -27,6 +27,20 @@ from regent.pipeline.sources.log_source import KafkaLogSource
 CLUSTER: Final = "kafka"
 LOG: Final = "log"
 
+NOTED: Final = "noted"
+RESIGNED: Final = "controller_resigned"
+#: What only a controller in office says, and that it is none any more.
+OF_OFFICE: Final = (
+    "controller_elected",
+    "controller_ready",
+    "leader_elected",
+    "leadership_told",
+    "partition_moved",
+    "replica_moved",
+    "request_sent",
+    RESIGNED,
+)
+
 EXPECTED: Final = (
     "[2024-11-05 07:45:59,003] INFO [Controller id=1 epoch=2] ... (state.change.logger)"
 )
@@ -135,9 +149,24 @@ def complete_from_other_files(transitions: DataFrame) -> DataFrame:
     Grain: as before. Needs all logs of a node at once; what is not from logs is left alone.
     """
     return (
-        transitions.transform(with_controller_epochs)
+        transitions.transform(only_true_resignations)
+        .transform(with_controller_epochs)
         .transform(with_unclean_elections)
         .select(*schemas.TRANSITIONS.fieldNames())
+    )
+
+
+def only_true_resignations(transitions: DataFrame) -> DataFrame:
+    """A broker that stops says that it resigned, whether it was controller or not."""
+    kind = F.col("kind")
+    is_in_office = kind.isin(*OF_OFFICE) & (F.col("reporter_id") == F.col("controller_id"))
+    of_node = Window.partitionBy("cluster", "source", "reporter_id").orderBy("sequence")
+    # By what it says and not by rows: a copy of a line is no second resignation.
+    before = of_node.rangeBetween(Window.unboundedPreceding, -1)
+    last = F.last(F.when(is_in_office, kind), ignorenulls=True).over(before)
+    was_none = F.coalesce(last, F.lit(RESIGNED)) == RESIGNED
+    return transitions.withColumn(
+        "kind", F.when(_is_log() & (kind == RESIGNED) & was_none, F.lit(NOTED)).otherwise(kind)
     )
 
 
