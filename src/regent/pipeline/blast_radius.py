@@ -7,13 +7,26 @@ itself brings about is counted: a partition that is offline or under min ISR alr
 There are as many pairs as brokers squared, but few of them share a partition. Losing two brokers
 costs what losing each of them costs, but for the partitions that both are in sync with; so only
 those pairs are looked at, for the difference, and the rest is a sum.
+
+All of a cluster is counted at once, with numpy: a million partitions are arrays of some megabytes,
+and in rows each of them would be told out to its brokers, its racks and its pairs.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Window
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from msgspec import Struct
+from pyarrow import compute
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+
+from regent.pipeline.schemas import BLAST_RADIUS, BROKERS, INT
+
+Numbers: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 FIGURES: Final = ("offline", "under_min_isr")
 
@@ -24,32 +37,11 @@ def blast_radius(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     Grain: (cluster, scope, a, b). Every broker, every rack and every pair is there, also with
     nothing to lose; `a` is the smaller id of a pair.
     """
-    partitions = in_sync_and_alive(layout, brokers)
-    of_brokers = per_pair(partitions).unionByName(all_pairs(brokers))
-    of_racks = per_rack(partitions, brokers).unionByName(all_racks(brokers))
-    pairs = of_brokers.groupBy("cluster", "a", "b").agg(*_sums()).transform(with_losses_of_each)
-    is_pair = F.col("a") != F.col("b")
-    return (
-        pairs.select(
-            "cluster",
-            F.when(is_pair, "pair").otherwise("broker").alias("scope"),
-            F.col("a").cast("string").alias("a"),
-            F.when(is_pair, F.col("b").cast("string")).alias("b"),
-            *FIGURES,
-        )
-        .unionByName(
-            of_racks.groupBy("cluster", "rack")
-            .agg(*_sums())
-            .select(
-                "cluster",
-                F.lit("rack").alias("scope"),
-                F.col("rack").alias("a"),
-                F.lit(None).cast("string").alias("b"),
-                *FIGURES,
-            )
-        )
-        .select("cluster", "scope", "a", "b", *FIGURES)
-    )
+    in_sync = layout.filter(F.col("isr").isNotNull()).select("cluster", "isr", _min_isr())
+    # Both can come from one snapshot, and Spark must know their columns apart.
+    cluster = F.col("cluster").alias("cluster")
+    hosts = brokers.select(cluster, "broker_id", "rack", "is_live").groupBy("cluster")
+    return in_sync.groupBy("cluster").cogroup(hosts).applyInArrow(_of_cluster, BLAST_RADIUS)
 
 
 def blast_topics(layout: DataFrame, brokers: DataFrame, lost: Sequence[int]) -> DataFrame:
@@ -57,11 +49,16 @@ def blast_topics(layout: DataFrame, brokers: DataFrame, lost: Sequence[int]) -> 
 
     Grain: (cluster, topic). Topics that would lose nothing are not there.
     """
-    gone = F.size(F.array_intersect("members", F.array(*map(F.lit, lost)).cast("array<int>")))
-    hit = in_sync_and_alive(layout, brokers).select("cluster", "topic", *_losses(gone))
+    gone = F.size(F.array_intersect("members", F.array(*map(F.lit, lost)).cast(BROKERS)))
+    losses = _losses(gone, F.col("in_sync"), F.col("min_isr"))
+    hit = in_sync_and_alive(layout, brokers).select(
+        "cluster",
+        "topic",
+        *(loss.cast(INT).alias(name) for name, loss in zip(FIGURES, losses, strict=True)),
+    )
     return (
         hit.groupBy("cluster", "topic")
-        .agg(F.count("*").alias("partitions"), *_sums())
+        .agg(F.count("*").alias("partitions"), *(F.sum(name).alias(name) for name in FIGURES))
         .filter((F.col("offline") > 0) | (F.col("under_min_isr") > 0))
         .select("cluster", "topic", "partitions", *FIGURES)
     )
@@ -75,7 +72,7 @@ def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     """
     per_cluster = brokers.filter(~F.col("is_live")).groupBy("cluster")
     dead = per_cluster.agg(F.collect_set("broker_id").alias("dead"))
-    nobody = F.array().cast("array<int>")
+    nobody = F.array().cast(BROKERS)
     members = F.array_except("isr", F.coalesce(F.col("dead"), nobody))
     return (
         layout.join(F.broadcast(dead), on="cluster", how="left")
@@ -83,7 +80,7 @@ def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
             "cluster",
             "topic",
             "partition",
-            F.coalesce("min_isr", F.lit(1)).alias("min_isr"),
+            _min_isr(),
             members.alias("members"),
             F.size(members).alias("in_sync"),
         )
@@ -91,135 +88,130 @@ def in_sync_and_alive(layout: DataFrame, brokers: DataFrame) -> DataFrame:
     )
 
 
-# --- brokers and pairs of them ----------------------------------------------------------------
+def _min_isr() -> Any:
+    return F.coalesce("min_isr", F.lit(1)).alias("min_isr")
 
 
-def per_pair(partitions: DataFrame) -> DataFrame:
-    """What each partition would lose with each of its members, and with each two of them.
+def _losses(gone: Any, in_sync: Any, min_isr: Any) -> tuple[Any, Any]:
+    """Whether a partition goes offline, or under min ISR, without so many of its members.
 
-    A broker is paired with itself. The row of two holds only by how much losing both differs from
-    losing one and losing the other.
+    Of columns or of arrays: the rule is the same.
     """
-    offline_by_one, under_by_one = _losses(F.lit(1))
-    offline_by_two, under_by_two = _losses(F.lit(2))
-    is_one = F.col("a") == F.col("b")
-    return (
-        partitions.select(
-            "cluster",
-            "members",
-            offline_by_one.alias("offline_by_one"),
-            under_by_one.alias("under_by_one"),
-            (offline_by_two - 2 * offline_by_one).alias("offline_by_two"),
-            (under_by_two - 2 * under_by_one).alias("under_by_two"),
-        )
-        .filter("offline_by_one + under_by_one != 0 OR offline_by_two != 0 OR under_by_two != 0")
-        .withColumn("a", F.explode("members"))
-        .withColumn("b", F.explode("members"))
-        .filter(F.col("a") <= F.col("b"))
-        .select(
-            "cluster",
-            "a",
-            "b",
-            F.when(is_one, F.col("offline_by_one"))
-            .otherwise(F.col("offline_by_two"))
-            .alias("offline"),
-            F.when(is_one, F.col("under_by_one"))
-            .otherwise(F.col("under_by_two"))
-            .alias("under_min_isr"),
-        )
-    )
-
-
-def all_pairs(brokers: DataFrame) -> DataFrame:
-    """Every broker with itself and with each later one, and nothing to lose yet."""
-    a = brokers.select("cluster", F.col("broker_id").alias("a"))
-    b = brokers.select("cluster", F.col("broker_id").alias("b"))
-    return (
-        a.join(F.broadcast(b), on="cluster", how="inner")
-        .filter(F.col("a") <= F.col("b"))
-        .select("cluster", "a", "b", *_nothing())
-    )
-
-
-def with_losses_of_each(pairs: DataFrame) -> DataFrame:
-    """Add to each pair what either of its brokers would cost alone."""
-    is_one = F.col("a") == F.col("b")
-    all_with = Window.partitionBy("cluster", "member").rowsBetween(
-        Window.unboundedPreceding, Window.unboundedFollowing
-    )
-    alone = {f"{name}_alone": F.max(F.when(is_one, F.col(name))).over(all_with) for name in FIGURES}
-    return (
-        pairs.withColumn("member", F.explode(F.array_distinct(F.array("a", "b"))))
-        .withColumns(alone)
-        .groupBy("cluster", "a", "b")
-        .agg(
-            *(
-                F.when(is_one, F.max(name))
-                .otherwise(F.max(name) + F.sum(f"{name}_alone"))
-                .alias(name)
-                for name in FIGURES
-            )
-        )
-    )
-
-
-# --- racks ------------------------------------------------------------------------------------
-
-
-def per_rack(partitions: DataFrame, brokers: DataFrame) -> DataFrame:
-    """What each partition would lose with each rack that has a member of it.
-
-    As with pairs: what each member alone would cost, and the difference where a rack has several.
-    """
-    racks = brokers.filter(F.col("rack").isNotNull()).select("cluster", "broker_id", "rack")
-    members = (
-        partitions.withColumn("number", F.monotonically_increasing_id())
-        .withColumn("broker_id", F.explode("members"))
-        .join(F.broadcast(racks), on=["cluster", "broker_id"], how="inner")
-    )
-    alone = members.select("cluster", "rack", *_losses(F.lit(1)))
-    return alone.unionByName(neighbours(members, racks))
-
-
-def neighbours(members: DataFrame, racks: DataFrame) -> DataFrame:
-    """By how much losing all members in a rack differs from losing each of them, where several are.
-
-    They are found as pairs: of n members there are n (n - 1) / 2 pairs.
-    """
-    pairs = (
-        members.withColumnRenamed("broker_id", "first")
-        .withColumn("broker_id", F.explode("members"))
-        .filter(F.col("first") < F.col("broker_id"))
-        .join(F.broadcast(racks), on=["cluster", "broker_id", "rack"], how="left_semi")
-        .groupBy("cluster", "number", "rack", "in_sync", "min_isr")
-        .agg(F.count("*").alias("pairs"))
-        .withColumn("gone", ((F.sqrt(F.col("pairs") * 8 + 1) + 1) / 2).cast("int"))
-    )
-    both = zip(FIGURES, _losses(F.col("gone")), _losses(F.lit(1)), strict=True)
-    differences = ((all_of - F.col("gone") * one).alias(name) for name, all_of, one in both)
-    return pairs.select("cluster", "rack", *differences)
-
-
-def all_racks(brokers: DataFrame) -> DataFrame:
-    """Every rack, and nothing to lose yet."""
-    return brokers.filter(F.col("rack").isNotNull()).select("cluster", "rack", *_nothing())
-
-
-# --- a partition's loss -----------------------------------------------------------------------
-
-
-def _losses(gone: Column) -> tuple[Column, Column]:
-    """Whether a partition goes offline, or under min ISR, without so many of its members."""
-    in_sync, min_isr = F.col("in_sync"), F.col("min_isr")
     left = in_sync - gone
     offline = (gone > 0) & (left <= 0)
     under = (gone > 0) & (in_sync >= min_isr) & (left > 0) & (left < min_isr)
-    return offline.cast("int").alias("offline"), under.cast("int").alias("under_min_isr")
+    return offline, under
 
 
-def _nothing() -> tuple[Column, ...]:
-    return tuple(F.lit(0).alias(name) for name in FIGURES)
+# --- one cluster, as arrays -------------------------------------------------------------------
 
 
-def _sums() -> tuple[Column, ...]:
-    return tuple(F.sum(name).alias(name) for name in FIGURES)
+class Memberships(Struct, frozen=True):
+    """Who is in sync with what: an item for each member of a partition, sorted by both."""
+
+    partition: Numbers
+    #: Where the member stands among all brokers.
+    broker: Numbers
+    #: By partition: how many members it has, and how many it should have.
+    in_sync: Numbers
+    min_isr: Numbers
+
+    def lost(self, items: Any, gone: Numbers | int) -> list[Numbers]:
+        """What the partitions of these items lose without so many members."""
+        partition = self.partition[items]
+        both = _losses(np.asarray(gone), self.in_sync[partition], self.min_isr[partition])
+        return [loss.astype(np.int64) for loss in both]
+
+
+def _of_cluster(layout: pa.Table, brokers: pa.Table) -> pa.Table:
+    """All rows of one cluster."""
+    known = brokers["broker_id"].to_numpy()
+    is_live = brokers["is_live"].to_numpy(zero_copy_only=False)
+    isr = layout["isr"].combine_chunks()
+    ids = np.union1d(known, isr.flatten().to_numpy())
+    members = _members(isr, layout["min_isr"].to_numpy(), ids, dead=known[~is_live.astype(bool)])
+    alone = _of_brokers(members, len(ids))
+    names = [str(broker_id) for broker_id in ids]
+    first, second = np.triu_indices(len(ids), k=1)
+    of_pairs = [
+        both[first * len(ids) + second] + one[first] + one[second]
+        for both, one in zip(_of_pairs(members, len(ids)), alone, strict=True)
+    ]
+    racks, rack_of = _racks(brokers, ids)
+    cluster = (layout if len(layout) else brokers)["cluster"][0].as_py()
+    a = pa.array(names).take(pa.array(first))
+    b = pa.array(names).take(pa.array(second))
+    return pa.concat_tables(
+        [
+            _rows(cluster, "broker", names, None, alone),
+            _rows(cluster, "pair", a, b, of_pairs),
+            _rows(cluster, "rack", racks, None, _of_racks(members, rack_of, len(racks))),
+        ]
+    )
+
+
+def _members(isr: pa.ListArray, min_isr: Numbers, ids: Numbers, dead: Numbers) -> Memberships:
+    broker_ids = isr.flatten().to_numpy()
+    partition = compute.list_parent_indices(isr).to_numpy().astype(np.int64)
+    is_alive = ~np.isin(broker_ids, dead)
+    broker = np.searchsorted(ids, broker_ids[is_alive])
+    each_once = np.unique(partition[is_alive] * len(ids) + broker)
+    partition, broker = np.divmod(each_once, max(1, len(ids)))
+    return Memberships(partition, broker, np.bincount(partition, minlength=len(isr)), min_isr)
+
+
+def _of_brokers(members: Memberships, brokers: int) -> list[Numbers]:
+    return _counted(members.broker, members.lost(slice(None), 1), brokers)
+
+
+def _of_pairs(members: Memberships, brokers: int) -> list[Numbers]:
+    """By how much losing both differs from losing one and losing the other, as flat matrices."""
+    differences = [np.zeros(brokers * brokers, dtype=np.int64) for _ in FIGURES]
+    for apart in range(1, members.in_sync.max(initial=0)):
+        first = np.flatnonzero(members.partition[:-apart] == members.partition[apart:])
+        pair = members.broker[first] * brokers + members.broker[first + apart]
+        two, one = members.lost(first, 2), members.lost(first, 1)
+        change = [both - 2 * single for both, single in zip(two, one, strict=True)]
+        for total, part in zip(differences, _counted(pair, change, brokers**2), strict=True):
+            np.add(total, part, out=total)
+    return differences
+
+
+def _racks(brokers: pa.Table, ids: Numbers) -> tuple[list[str], Numbers]:
+    """The racks, and which of them each broker is in; -1 for none."""
+    of_brokers = brokers["rack"].to_pylist()
+    racks = sorted({rack for rack in of_brokers if rack is not None})
+    number = {rack: index for index, rack in enumerate(racks)}
+    rack_of = np.full(len(ids), -1)
+    where = np.searchsorted(ids, brokers["broker_id"].to_numpy())
+    rack_of[where] = [number.get(rack, -1) for rack in of_brokers]
+    return racks, rack_of
+
+
+def _of_racks(members: Memberships, rack_of: Numbers, racks: int) -> list[Numbers]:
+    rack = rack_of[members.broker]
+    has_rack = np.flatnonzero(rack >= 0)
+    where = members.partition[has_rack] * racks + rack[has_rack]
+    _, first, gone = np.unique(where, return_index=True, return_counts=True)
+    items = has_rack[first]
+    return _counted(rack[items], members.lost(items, gone), racks)
+
+
+def _counted(places: Numbers, losses: Sequence[Numbers], length: int) -> list[Numbers]:
+    """Sums of losses by place; they are small, so that the sums of floats are exact."""
+    return [np.bincount(places, weights=loss, minlength=length).astype(np.int64) for loss in losses]
+
+
+def _rows(cluster: str, scope: str, a: Any, b: Any, losses: Sequence[Numbers]) -> pa.Table:
+    offline, under_min_isr = losses
+    text = pa.string()
+    return pa.table(
+        {
+            "cluster": pa.repeat(pa.scalar(cluster, text), len(offline)),
+            "scope": pa.repeat(pa.scalar(scope, text), len(offline)),
+            "a": pa.array(a, text) if isinstance(a, list) else a,
+            "b": pa.nulls(len(offline), text) if b is None else b,
+            "offline": offline,
+            "under_min_isr": under_min_isr,
+        }
+    )

@@ -16,7 +16,6 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from regent.pipeline.schemas import EVIDENCE
 from regent.pipeline.settings import Settings
@@ -80,29 +79,23 @@ def nothing_against() -> Column:
 def no_partition() -> list[Column]:
     """For rows about a controller: neither topic nor partition nor broker."""
     return [
-        F.lit(None).cast(T.StringType()).alias("topic"),
-        F.lit(None).cast(T.IntegerType()).alias("partition"),
-        F.lit(None).cast(T.IntegerType()).alias("broker_id"),
+        F.lit(None).cast("string").alias("topic"),
+        F.lit(None).cast("int").alias("partition"),
+        F.lit(None).cast("int").alias("broker_id"),
     ]
 
 
 def sentence(*parts: Column | str) -> Column:
     """One text of words and figures; a figure that is not known is said to be unknown."""
-    return F.concat(
-        *(
-            F.lit(part)
-            if isinstance(part, str)
-            else F.coalesce(part.cast(T.StringType()), F.lit("unknown"))
-            for part in parts
-        )
-    )
+    words = "".join(p.replace("%", "%%") if isinstance(p, str) else "%s" for p in parts)
+    unknown = F.lit("unknown")
+    figures = (F.coalesce(p.cast("string"), unknown) for p in parts if not isinstance(p, str))
+    return F.format_string(words, *figures)
 
 
 def listed(brokers: Column) -> Column:
     """`[1, 2]`."""
-    return F.concat(
-        F.lit("["), F.array_join(brokers.cast(T.ArrayType(T.StringType())), ", "), F.lit("]")
-    )
+    return F.concat(F.lit("["), F.array_join(brokers.cast("array<string>"), ", "), F.lit("]"))
 
 
 def judge(
