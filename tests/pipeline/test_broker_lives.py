@@ -62,6 +62,12 @@ def test_lives_go_on_over_reigns_and_end_in_or_between_them(spark: SparkSession)
             record(4, down(1, 5, bounced=True), at_ms=60),
             record(5, up(1, 6), at_ms=61),
         ],
+        # 1 is away when the second controller reads, and comes back later: nobody was mistaken.
+        missed=[
+            *reign(1, 10, up(1, 5, loaded=True), up(2, 6, loaded=True)),
+            *reign(2, 90, up(2, 6, loaded=True)),
+            record(5, up(1, 7), at_ms=140, epoch=2, controller=2),
+        ],
         # The second controller's journal breaks off in the middle of its list.
         torn=[
             *reign(1, 10, up(1, 5, loaded=True), up(2, 6, loaded=True)),
@@ -96,6 +102,11 @@ def test_lives_go_on_over_reigns_and_end_in_or_between_them(spark: SparkSession)
             (3, 30, 10, 300, False, None),
         ],
         "bounced_in_office": [(1, 5, 10, 60, True, None), (1, 6, 61, None, False, 1)],
+        "missed": [
+            (1, 5, 10, 90, False, None),
+            (1, 7, 140, None, False, 50),
+            (2, 6, 10, None, False, None),
+        ],
         "torn": [(1, 5, 10, None, False, None), (2, 6, 10, None, False, None)],
         "stale": [(1, 5, 10, 250, False, None)],
         "deposed": [

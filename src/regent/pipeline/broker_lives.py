@@ -35,7 +35,7 @@ def broker_lives(transitions: DataFrame) -> DataFrame:
     ended = (
         lives.join(roll_calls(seen, transitions), on="cluster", how="left")
         .withColumn("missed", _next_roll_call())
-        .withColumn("next", F.lead(F.struct("first", "up_ms")).over(in_order))
+        .withColumn("next", F.lead(F.struct("first", "up_ms", "was_found")).over(in_order))
         .withColumns({"down_ms": _down_ms(), "bounced": _is_bounced()})
     )
     last_down_ms = F.lag("down_ms").over(in_order)
@@ -113,7 +113,8 @@ def _down_ms() -> Column:
 def _is_bounced() -> Column:
     """Whether the next life was there when this one was seen to be over."""
     called = F.col("missed.controller_epoch")
-    is_back = (F.col("next.first.controller_epoch") == called) | called.isNull()
+    was_there = F.col("next.was_found") & (F.col("next.first.controller_epoch") == called)
+    is_back = was_there | called.isNull()
     unseen = F.col("next").isNotNull() & F.coalesce(is_back, F.lit(False))
     return F.when(F.col("last.is_up"), unseen).otherwise(F.col("last.bounced"))
 
@@ -152,6 +153,7 @@ def per_life(sightings: DataFrame) -> DataFrame:
     position = F.struct(*POSITION)
     return sightings.groupBy(*BROKER, "broker_epoch", "life").agg(
         F.min(position).alias("first"),
+        F.min_by("loaded", position).alias("was_found"),
         F.min_by("at_ms", F.when(F.col("is_up"), position)).alias("up_ms"),
         F.max_by("rack", F.when(F.col("rack").isNotNull(), position)).alias("rack"),
         F.max_by(F.struct("controller_epoch", "is_up", "at_ms", "bounced"), position).alias("last"),
