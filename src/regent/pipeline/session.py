@@ -84,7 +84,8 @@ LIGHT_JAVA: Final = (
 )
 JAVA_OPTIONS: Final = {
     Profile.LIGHT: LIGHT_JAVA,
-    Profile.FULL:  "",
+    # Nobody waits for single answers: pauses do not matter, and the work for short ones does.
+    Profile.FULL:  "-XX:+UseParallelGC",
 }
 # fmt: on
 
