@@ -58,6 +58,8 @@ from regent.zookeeper.session_state import SessionState
 from regent.zookeeper.writes import ensure_paths
 
 HOST: Final = "127.0.0.1"
+#: Rounds of the event loop from a connection that is accepted to whoever serves it, and some more.
+ROUNDS_TO_ACCEPT: Final = 5
 
 
 class ObedientBroker:
@@ -113,6 +115,7 @@ class ObedientBroker:
             session, self._session = self._session, None
             await asyncio.get_running_loop().run_in_executor(None, session.close)
         if self._server is not None:
+            await self._stop_accepting(self._server)
             self._server.close()
             for writer in list(self._writers):
                 writer.close()
@@ -120,6 +123,14 @@ class ObedientBroker:
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
+
+    @staticmethod
+    async def _stop_accepting(server: asyncio.Server) -> None:
+        """Python 3.11 leaves a connection open that it is accepting while its server is closed."""
+        for listening in server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(ROUNDS_TO_ACCEPT):
+            await asyncio.sleep(0)
 
     # --- being told -----------------------------------------------------------------------------
 
