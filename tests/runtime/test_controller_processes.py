@@ -51,8 +51,11 @@ class Stage:
 
         def look() -> list[Leadership] | None:
             self.brokers.register_again()
-            self.controllers.holder()
-            found = self.leaderships()
+            try:
+                self.controllers.holder()
+                found = self.leaderships()
+            except SessionLost:
+                return None
             is_led = len(found) == 3 and all(
                 each.leader != NO_LEADER and without not in each.isr for each in found
             )

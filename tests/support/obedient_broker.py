@@ -70,6 +70,8 @@ class ObedientBroker:
         self.rack = rack
         self.broker_epoch = BrokerEpoch(-1)
         self.port = 0
+        #: The session that it is or was registered by.
+        self.session_id: int | None = None
         #: Everything that was accepted, in order.
         self.heard: list[ControlRequest] = []
         #: How many requests were refused because their controller had been deposed.
@@ -87,21 +89,31 @@ class ObedientBroker:
 
     # --- life, on the loop ----------------------------------------------------------------------
 
-    async def start(self, zookeeper: ZooKeeperOptions) -> None:
+    async def start(
+        self, zookeeper: ZooKeeperOptions, previous_session_id: int | None = None
+    ) -> None:
         """Listen, then register; a broker that restarts keeps its port."""
         self._server = await asyncio.start_server(self._serve, HOST, self.port)
         self.port = self._server.sockets[0].getsockname()[1]
-        await asyncio.get_running_loop().run_in_executor(None, self._register, zookeeper)
+        await asyncio.get_running_loop().run_in_executor(
+            None, self._register, zookeeper, previous_session_id
+        )
 
-    def _register(self, zookeeper: ZooKeeperOptions) -> None:
+    def _register(self, zookeeper: ZooKeeperOptions, previous_session_id: int | None) -> None:
         session = self._session = KazooSession.open(
             zookeeper, on_watch=lambda _event: None, on_state=lambda _state: None
         )
         run(session, ensure_paths())
         own = Broker(self.broker_id, (Endpoint(HOST, self.port),), self.rack)
+        self.session_id = session.session_id
         self.broker_epoch = run(
             session,
-            register_broker(own, session_id=session.session_id, previous_session_id=None, now_ms=0),
+            register_broker(
+                own,
+                session_id=self.session_id,
+                previous_session_id=previous_session_id,
+                now_ms=0,
+            ),
         )
 
     @property
@@ -293,11 +305,15 @@ class ObedientBrokers:
         self._loop.close()
 
     def start(self, broker_id: int) -> None:
-        """A broker, or its next life, registers."""
+        """A broker, or its next life, registers.
+
+        Who gives a session up does not wait for ZooKeeper to agree, which may count its timeout
+        from a restart: the registration of the life before may still stand, and is replaced.
+        """
         before = self.by_id[broker_id]
         born = self.by_id[broker_id] = ObedientBroker(broker_id, before.rack)
         born.port = before.port
-        self._run(born.start(self._zookeeper))
+        self._run(born.start(self._zookeeper, before.session_id))
 
     def register_again(self) -> None:
         """Those whose sessions ended register anew, as brokers do."""

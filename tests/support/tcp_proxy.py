@@ -21,6 +21,8 @@ class TcpProxy:
         self._lock = threading.Lock()
         self._links: list[_Link] = []
         self._refuses = False
+        self._ignores_next = False
+        self._ignored: list[socket.socket] = []
         self._replies_pass = threading.Event()
         self._replies_pass.set()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -50,6 +52,10 @@ class TcpProxy:
             link.close()
         self._replies_pass.set()
 
+    def ignore_next(self) -> None:
+        """Accept the next connection, and never say a word on it."""
+        self._ignores_next = True
+
     def part(self) -> None:
         """Break all connections, and let nobody through until `heal`."""
         self._refuses = True
@@ -68,6 +74,8 @@ class TcpProxy:
         self.cut()
         for thread in self._threads:
             thread.join()
+        for client in self._ignored:
+            client.close()
 
     def __enter__(self) -> Self:
         return self
@@ -88,6 +96,10 @@ class TcpProxy:
                 return
             if self._refuses:
                 client.close()
+                continue
+            if self._ignores_next:
+                self._ignores_next = False
+                self._ignored.append(client)
                 continue
             try:
                 link = _Link(client, socket.create_connection(self._target))

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 
@@ -81,15 +82,21 @@ class Stage:
         return answers
 
 
-@pytest.fixture
-def stage() -> Iterator[Stage]:
-    options = fresh_options(session_timeout_ms=30_000)
+@contextmanager
+def set_up(session_timeout_ms: int) -> Iterator[Stage]:
+    options = fresh_options(session_timeout_ms=session_timeout_ms)
     server = shared_server()
     with open_sessions(options) as open_one, TcpProxy(("127.0.0.1", server.port)) as proxy:
         other = open_one()
         made = Stage(proxy, options, other)
         yield made
         made.session.close()
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    with set_up(session_timeout_ms=30_000) as made:
+        yield made
 
 
 def test_a_bulk_write_that_is_cut_off_is_answered_with_loss(stage: Stage) -> None:
@@ -215,3 +222,20 @@ def test_an_ephemeral_survives_a_broken_connection(stage: Stage) -> None:
     assert isinstance(reply, Done)
     assert reply.stat is not None
     assert reply.stat.ephemeral_owner == session_id == stage.session.session_id
+
+
+@pytest.mark.requirement("E4")
+def test_a_server_that_never_answers_is_asked_again_in_time() -> None:
+    """Seen of ZooKeepers that have just started: who waits for such a one loses the session."""
+    with set_up(session_timeout_ms=9_000) as stage:
+        stage.session.call([Create("/mine", ephemeral=True)])
+
+        stage.proxy.ignore_next()
+        stage.proxy.cut()
+        stage.wait_for(SessionState.SUSPENDED)
+        wait_until(
+            lambda: stage.session.state is not SessionState.SUSPENDED, "the session has gone on"
+        )
+
+        assert stage.states == [SessionState.SUSPENDED, SessionState.CONNECTED]
+        assert stage.version("/mine") == 0

@@ -33,6 +33,11 @@ logger = logging.getLogger(__name__)
 
 #: Between attempts to connect: from a twentieth of a second to one second, doubling.
 _RETRY: Final = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_jitter": 0.2, "max_delay": 1.0}
+#: What a server that is asked for a session may take of its timeout. One that is just starting can
+#: leave the question without an answer for ever; then there must be time to ask again.
+_HANDSHAKE_SHARE: Final = 1 / 3
+#: A server that is only slow gets this long, however short the session.
+_HANDSHAKE_S_MIN: Final = 1.0
 #: These have an end of the session in them.
 _ENDED: Final = (KeeperState.EXPIRED_SESSION, KeeperState.CLOSED, KeeperState.AUTH_FAILED)
 _READABLE: Final = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
@@ -148,12 +153,17 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo carries no 
     """Where frames are read and pings are sent."""
 
     def __init__(
-        self, client: "OneSessionClient", retry: KazooRetry, listener: ConnectionListener
+        self,
+        client: "OneSessionClient",
+        retry: KazooRetry,
+        listener: ConnectionListener,
+        timeout_s: float,
     ) -> None:
         super().__init__(client, retry, logger=logger)
         self._listener = listener
         self._ping_sent_at_s = 0.0
         self._is_hung_up = False
+        self._handshake_s = max(_HANDSHAKE_S_MIN, timeout_s * _HANDSHAKE_SHARE)
         #: Why the last attempt to connect failed.
         self.last_failure: Exception | None = None
 
@@ -177,6 +187,10 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo carries no 
         timeout_s = read_timeout_ms * 1.5 / 1000
         self._listener.on_connected(timeout_s=timeout_s, asked_at_s=asked_at_s)
         return read_timeout_ms, connect_timeout_ms
+
+    def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
+        """A question of the handshake; kazoo would wait for its answer as long as the session."""
+        return super()._invoke(min(timeout, self._handshake_s), request, xid)
 
     def _send_ping(self, connect_timeout: float) -> None:
         if not self.ping_outstanding.is_set():
@@ -212,9 +226,10 @@ class OneSessionClient(KazooClient):  # type: ignore[misc]  # kazoo carries no t
 
     def __init__(self, options: ZooKeeperOptions, listener: ConnectionListener) -> None:
         handler = _Handler(options)
+        timeout_s = options.session_timeout_ms / 1000
         super().__init__(
             hosts=options.hosts,
-            timeout=options.session_timeout_ms / 1000,
+            timeout=timeout_s,
             handler=handler,
             connection_retry=KazooRetry(sleep_func=handler.sleep_func, **_RETRY),
             command_retry=KazooRetry(sleep_func=handler.sleep_func),
@@ -222,7 +237,7 @@ class OneSessionClient(KazooClient):  # type: ignore[misc]  # kazoo carries no t
             logger=logger,
         )
         self._listener = listener
-        self._connection = _Connection(self, self._conn_retry.copy(), listener)
+        self._connection = _Connection(self, self._conn_retry.copy(), listener, timeout_s)
 
     @property
     def credentials(self) -> tuple[int, bytes]:
