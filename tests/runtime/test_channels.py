@@ -28,6 +28,7 @@ from regent.wire.apis import APIS, Api, ApiKey
 from regent.wire.exchange import Call, decode_request, encode_answer, encode_api_versions_answer
 from regent.wire.frames import LENGTH_BYTES, frame_length
 from tests.support.builders import broker_epoch, ids
+from tests.support.closing_server import close_server
 
 WAIT_S = 30
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class HeardBroker:
     async def stop(self) -> None:
         """Listen no more."""
         if self._server is not None:
-            self._server.close()
+            await close_server(self._server)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1

@@ -56,10 +56,9 @@ from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.registration import register_broker
 from regent.zookeeper.session_state import SessionState
 from regent.zookeeper.writes import ensure_paths
+from tests.support.closing_server import close_server
 
 HOST: Final = "127.0.0.1"
-#: Rounds of the event loop from a connection that is accepted to whoever serves it, and some more.
-ROUNDS_TO_ACCEPT: Final = 5
 
 
 class ObedientBroker:
@@ -127,22 +126,13 @@ class ObedientBroker:
             session, self._session = self._session, None
             await asyncio.get_running_loop().run_in_executor(None, session.close)
         if self._server is not None:
-            await self._stop_accepting(self._server)
-            self._server.close()
+            await close_server(self._server)
             for writer in list(self._writers):
                 writer.close()
             await self._server.wait_closed()
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
-
-    @staticmethod
-    async def _stop_accepting(server: asyncio.Server) -> None:
-        """Python 3.11 leaves a connection open that it is accepting while its server is closed."""
-        for listening in server.sockets:
-            asyncio.get_running_loop().remove_reader(listening.fileno())
-        for _ in range(ROUNDS_TO_ACCEPT):
-            await asyncio.sleep(0)
 
     # --- being told -----------------------------------------------------------------------------
 
