@@ -76,3 +76,9 @@ def install(mutant: Mutant) -> None:
     """From now on the mutant's module is imported broken; it must not be imported yet."""
     assert mutant.module not in sys.modules, f"{mutant.module} is imported already"
     sys.meta_path.insert(0, _MutatingFinder(mutant))
+
+
+def is_alive(mutant: Mutant) -> bool:
+    """Whether what was imported is the broken module: others load modules too, whole ones."""
+    module = sys.modules.get(mutant.module)
+    return module is not None and isinstance(module.__loader__, _MutatingLoader)
