@@ -299,6 +299,7 @@ MUTANTS: Final = (
         "regent.sim.zookeeper_link",
         "        self._may_connect = False\n        self._answer_all(ZkError.SESSION_EXPIRED)\n",
         "        self._answer_all(ZkError.SESSION_EXPIRED)\n        self._connect()\n",
+        test="tests/unit/sim/test_zookeeper_link.py",
     ),
     Mutant(
         "abandon-what-waits-for-a-move",

@@ -301,8 +301,16 @@ MUTANTS: Final = (
         STATE,
         "        if partition.topic not in self.topics_to_delete:\n            if after",
         "        if partition:\n            if after",
-        test=f"{METADATA}::test_gauges_summed_over_all_nodes_count_everything_once",
+        test="tests/unit/core/test_partition_machine.py",
         fault="F94",
+    ),
+    Mutant(
+        "deleted-topics-inherited-as-offline",
+        "a new controller counts partitions of topics that are being deleted as offline",
+        STATE,
+        "sum(p.topic not in deleted for p in partitions)",
+        "sum(p.topic not in () for p in partitions)",
+        test=f"{METADATA}::test_gauges_summed_over_all_nodes_count_everything_once",
     ),
     Mutant(
         "gauges-off-the-controller",
