@@ -12,7 +12,9 @@ from regent.zookeeper.embedded_java import find_java
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions, ZooKeeperTls
 from regent.zookeeper.session_ending import SessionEnding, end_session
+from regent.zookeeper.session_state import SessionState
 from regent.zookeeper.store import Create, Data, GetData, GetMany, Many
+from tests.support.tcp_proxy import TcpProxy
 
 
 def keytool(*arguments: str) -> None:
@@ -68,6 +70,25 @@ def test_a_session_over_tls_does_what_others_do(secure_port: int, keys: Path) ->
     assert many == Many((one,) * 50)
     session.abandon()
     assert end_session(options, session.session_id, session.password) is SessionEnding.ENDED
+
+
+def test_a_server_that_never_shows_a_certificate_is_asked_again(
+    secure_port: int, keys: Path
+) -> None:
+    """Before there is TLS there is no session whose end could wake anybody."""
+    with TcpProxy(("127.0.0.1", secure_port)) as proxy:
+        proxy.ignore_next()
+        options = ZooKeeperOptions(
+            connect=proxy.address.replace("127.0.0.1", "localhost"),
+            tls=ZooKeeperTls(ca_file=keys / "server.pem"),
+            session_timeout_ms=12_000,
+            connect_timeout_ms=11_000,
+        )
+
+        session = KazooSession.open(options)
+
+        assert session.state is SessionState.CONNECTED
+        session.close()
 
 
 def test_a_server_that_nobody_vouches_for_is_not_spoken_to(secure_port: int) -> None:

@@ -33,8 +33,9 @@ logger = logging.getLogger(__name__)
 
 #: Between attempts to connect: from a twentieth of a second to one second, doubling.
 _RETRY: Final = {"max_tries": -1, "delay": 0.05, "backoff": 2, "max_jitter": 0.2, "max_delay": 1.0}
-#: What a server that is asked for a session may take of its timeout. One that is just starting can
-#: leave the question without an answer for ever; then there must be time to ask again.
+#: What each step to a session may take of its timeout: the connection, TLS, the answer. A server
+#: that is just starting can leave the question without an answer for ever, and one whose machine is
+#: gone the connection; then there must be time to ask again, or to ask another one.
 _HANDSHAKE_SHARE: Final = 1 / 3
 #: A server that is only slow gets this long, however short the session.
 _HANDSHAKE_S_MIN: Final = 1.0
@@ -115,6 +116,13 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo carri
     def __init__(self, options: ZooKeeperOptions) -> None:
         super().__init__()
         self._options = options
+        #: What is asked for, and once there is a session, what was granted.
+        self.session_timeout_s = options.session_timeout_ms / 1000
+
+    @property
+    def patience_s(self) -> float:
+        """How long each step to a session may take."""
+        return max(_HANDSHAKE_S_MIN, self.session_timeout_s * _HANDSHAKE_SHARE)
 
     def start(self) -> None:
         """Nothing to start."""
@@ -125,8 +133,8 @@ class _Handler(SequentialThreadingHandler):  # type: ignore[misc]  # kazoo carri
     def create_connection(
         self, address: tuple[str, int], hostname: str, timeout: float, **_kazoo_tls: Any
     ) -> socket.socket:
-        """A socket of ours, because it knows our options."""
-        return dial(self._options, address, timeout, name=hostname)
+        """A socket of ours, because it knows our options; kazoo gives it the whole session."""
+        return dial(self._options, address, min(timeout, self.patience_s), name=hostname)
 
     def select(
         self,
@@ -153,17 +161,12 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo carries no 
     """Where frames are read and pings are sent."""
 
     def __init__(
-        self,
-        client: "OneSessionClient",
-        retry: KazooRetry,
-        listener: ConnectionListener,
-        timeout_s: float,
+        self, client: "OneSessionClient", retry: KazooRetry, listener: ConnectionListener
     ) -> None:
         super().__init__(client, retry, logger=logger)
         self._listener = listener
         self._ping_sent_at_s = 0.0
         self._is_hung_up = False
-        self._handshake_s = max(_HANDSHAKE_S_MIN, timeout_s * _HANDSHAKE_SHARE)
         #: Why the last attempt to connect failed.
         self.last_failure: Exception | None = None
 
@@ -184,13 +187,13 @@ class _Connection(ConnectionHandler):  # type: ignore[misc]  # kazoo carries no 
             self.last_failure = error
             raise
         # Two thirds of what the server granted is what kazoo waits for an answer.
-        timeout_s = read_timeout_ms * 1.5 / 1000
+        timeout_s = self.handler.session_timeout_s = read_timeout_ms * 1.5 / 1000
         self._listener.on_connected(timeout_s=timeout_s, asked_at_s=asked_at_s)
         return read_timeout_ms, connect_timeout_ms
 
     def _invoke(self, timeout: float, request: Any, xid: int | None = None) -> Any:
         """A question of the handshake; kazoo would wait for its answer as long as the session."""
-        return super()._invoke(min(timeout, self._handshake_s), request, xid)
+        return super()._invoke(min(timeout, self.handler.patience_s), request, xid)
 
     def _send_ping(self, connect_timeout: float) -> None:
         if not self.ping_outstanding.is_set():
@@ -226,10 +229,9 @@ class OneSessionClient(KazooClient):  # type: ignore[misc]  # kazoo carries no t
 
     def __init__(self, options: ZooKeeperOptions, listener: ConnectionListener) -> None:
         handler = _Handler(options)
-        timeout_s = options.session_timeout_ms / 1000
         super().__init__(
             hosts=options.hosts,
-            timeout=timeout_s,
+            timeout=handler.session_timeout_s,
             handler=handler,
             connection_retry=KazooRetry(sleep_func=handler.sleep_func, **_RETRY),
             command_retry=KazooRetry(sleep_func=handler.sleep_func),
@@ -237,7 +239,7 @@ class OneSessionClient(KazooClient):  # type: ignore[misc]  # kazoo carries no t
             logger=logger,
         )
         self._listener = listener
-        self._connection = _Connection(self, self._conn_retry.copy(), listener, timeout_s)
+        self._connection = _Connection(self, self._conn_retry.copy(), listener)
 
     @property
     def credentials(self) -> tuple[int, bytes]:
