@@ -46,8 +46,15 @@ def free_port() -> int:
 class Nodes:
     """Several of them on one ZooKeeper, and a session that only looks."""
 
-    def __init__(self, zookeeper: ZooKeeperOptions, folder: Path, settings: str = SETTINGS) -> None:
+    def __init__(
+        self,
+        zookeeper: ZooKeeperOptions,
+        folder: Path,
+        settings: str = SETTINGS,
+        program: str = "regent.cli.main",
+    ) -> None:
         self.zookeeper = zookeeper
+        self._program = program
         self._folder = folder
         self._ports: dict[int, int] = {}
         self.by_id: dict[int, GuardedProcess] = {}
@@ -83,7 +90,7 @@ class Nodes:
         """How it is started."""
         port = self._ports.setdefault(node_id, free_port())
         return [
-            *(sys.executable, "-m", "regent.cli.main", "node", "--id", str(node_id)),
+            *(sys.executable, "-m", self._program, "node", "--id", str(node_id)),
             *("--zookeeper", self.zookeeper.connect, "--listen", f"127.0.0.1:{port}"),
             *("--data", str(self.data(node_id)), "--config", str(self.settings)),
             *("--journal", str(self._folder / f"journal-{node_id}")),

@@ -42,6 +42,7 @@ from regent.model.record_requests import (
     FetchRecordsAnswer,
     Records,
 )
+from regent.node.admission import Admission
 from regent.node.broker_settings import BrokerSettings
 from regent.node.change_waiters import ChangeWaiters
 from regent.node.controller_line import ControllerLine
@@ -103,6 +104,7 @@ class BrokerHost:
         self._desk = desk
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
+        self._admission = Admission()
         self._appends: dict[int, asyncio.Future[AnswerAppend]] = {}
         self._parked: dict[tuple[BrokerId, int], asyncio.Future[FetchAnswer]] = {}
         self._fetch_links: dict[BrokerId, PeerLink] = {}
@@ -159,15 +161,12 @@ class BrokerHost:
         """Take a producer's batch: the outcome if it is known at once, or what will be it."""
         hosted = self.led(name)
         if isinstance(hosted, ErrorCode):
-            return AppendResult(name, hosted)
-        # Before the batch is looked at: were one refused for the ISR and the next one for being
-        # out of order, a producer would begin a new epoch, and repeat what may be stored.
+            return self._admission.turn_away(name, records, hosted, self.now_ms)
         error = self.core.append_refusal(name, acks_all=acks_all)
         if error is not ErrorCode.NONE:
-            return AppendResult(name, error)
-        admitted = log_of(hosted).admit(records)
+            return self._admission.turn_away(name, records, error, self.now_ms)
+        admitted = self._admission.admit(name, records, log_of(hosted), self.now_ms)
         if isinstance(admitted, RecordsRefused):
-            logger.info("%s: records are refused: %s", name, admitted.reason)
             return AppendResult(name, admitted.error, message=admitted.reason)
         if isinstance(admitted, StoredBatch) and not acks_all:
             return AppendResult(name, base_offset=admitted.base_offset)

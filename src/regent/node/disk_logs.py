@@ -98,6 +98,10 @@ class DiskLog:
         """What to do with a producer's batch: append it, answer with an older one, or refuse."""
         return self._log.admit(records)
 
+    def knows_producer(self, producer_id: int) -> bool:
+        """Whether it can be told what comes next from that producer."""
+        return self._log.knows_producer(producer_id)
+
     def read_committed(self, offset: int, max_bytes: int, high_watermark: int) -> bytes | None:
         """Whole batches below the high watermark; None if the offset is out of range."""
         return self._read(offset, max_bytes, high_watermark)

@@ -136,6 +136,10 @@ class PartitionLog:
             return checked
         return self._producers.known(header) or self._producers.refusal(header) or checked
 
+    def knows_producer(self, producer_id: int) -> bool:
+        """Whether it can be told what comes next from that producer."""
+        return producer_id in self._producers.states
+
     def append(self, leader_epoch: LeaderEpoch, batches: Iterable[CheckedBatch]) -> int:
         """Store admitted batches as the leader; the offset of the first record is returned."""
         first_offset = self._end_offset

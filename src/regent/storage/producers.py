@@ -12,11 +12,15 @@ from typing import Final
 from msgspec import Struct
 
 from regent.model.error_codes import ErrorCode
-from regent.storage.record_batch import NO_PRODUCER_ID, BatchHeader, RecordsRefused
+from regent.storage.record_batch import (
+    NO_PRODUCER_ID,
+    BatchHeader,
+    RecordsRefused,
+    sequence_after,
+)
 
 #: A producer may have so many batches under way, and any of them may be repeated.
 KEPT_BATCHES: Final = 5
-_SEQUENCE_COUNT: Final = 2**31
 
 
 class StoredBatch(Struct, frozen=True, gc=False):
@@ -71,7 +75,7 @@ class Producers:
         if header.producer_epoch > state.producer_epoch:
             expected_sequence = 0
         else:
-            expected_sequence = (state.batches[-1].last_sequence + 1) % _SEQUENCE_COUNT
+            expected_sequence = sequence_after(state.batches[-1].last_sequence)
         if header.base_sequence == expected_sequence:
             return None
         return RecordsRefused(

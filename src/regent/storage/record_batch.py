@@ -92,6 +92,11 @@ class BatchHeader(Struct, frozen=True, gc=False):
         return bool(self.attributes & _CONTROL)
 
 
+def sequence_after(sequence: int) -> int:
+    """The sequence number of the record that comes next; after the largest comes zero."""
+    return (sequence + 1) % _SEQUENCE_COUNT
+
+
 class RecordsRefused(Struct, frozen=True, gc=False):
     """Why records are not stored: the code for the client, the sentence for people."""
 
