@@ -4,20 +4,20 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from regent.cli.printing import stderr
 from regent.cli.printing import stdout as to_stdout
 from regent.cli.seeds import parse_seeds
+from regent.cli.simulated_plan import checked
+from regent.cli.simulation_failures import keep_failures, print_failures, reproduced_by_file
 from regent.cli.simulation_printing import print_json, print_plan, print_report, print_transcript
 from regent.errors import BadInput
 from regent.sim.campaign import (
     CampaignReport,
-    Failure,
     SeedSummary,
     add_up,
     conduct,
@@ -26,33 +26,10 @@ from regent.sim.campaign import (
     summarise,
     worst,
 )
-from regent.sim.network import ZOOKEEPER
 from regent.sim.observer import Observer
-from regent.sim.plan import Plan, Step, draw_plan, read_plan, write_plan
-from regent.sim.shrink import shrink as cut_short
+from regent.sim.plan import Plan, draw_plan, read_plan
 from regent.sim.state_change_log import is_merged, log_place
-from regent.sim.steps import STEPS
-from regent.sim.trace import Trace, describe_step
-
-#: Where the plans of failed runs go.
-FAILURES: Final = Path("build/failures")
-#: How many brokers a step must name; one of two may be 0, which is ZooKeeper.
-BROKERS_NEEDED: Final = {
-    "crash": 1,
-    "bounce": 1,
-    "lose_disk": 1,
-    "fail_disk": 1,
-    "pause": 1,
-    "stall_replication": 1,
-    "skew_clock": 1,
-    "expire_session": 1,
-    "cut_from_zookeeper": 1,
-    "move_endpoint": 1,
-    "shut_down": 1,
-    "cut_two_way": 2,
-    "cut_one_way": 2,
-    "slow_link": 2,
-}
+from regent.sim.trace import Trace
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - typer makes an option of each
@@ -127,13 +104,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - typer makes an option of each
                 on_progress=advance,
             )
     if replay is not None:
-        report = _reproduced_by_file(report, replay)
-    notes = list(_keep_failures(summaries, chosen, is_short=shrink))
+        report = reproduced_by_file(report, replay)
+    notes = list(keep_failures(summaries, chosen, is_short=shrink))
     if as_json:
         print_json(report)
     else:
         print_report(report, to_stdout())
-    _print_failures(report.failures, notes)
+    print_failures(report.failures, notes)
     raise typer.Exit(int(worst(summary.verdict for summary in summaries)))
 
 
@@ -146,27 +123,7 @@ def _choose(seeds: str | None, seed: int | None, replay: Path | None) -> Sequenc
     if seed is not None:
         return [draw_plan(seed)]
     assert replay is not None, "one of the three was given"
-    return [_checked(read_plan(replay), replay)]
-
-
-def _checked(plan: Plan, path: Path) -> Plan:
-    """A plan may have been written by hand: refuse what cannot be carried out."""
-    topics = {topic.name for topic in plan.character.topics}
-    last = plan.character.broker_count
-    for step in plan.steps:
-        where = f"{path}: step {step.kind} at {step.at_ms} ms"
-        if step.kind not in STEPS:
-            raise BadInput(f"{where}: there is no such step; there are {', '.join(STEPS)}")
-        needed = BROKERS_NEEDED.get(step.kind, len(step.brokers))
-        if len(step.brokers) < needed:
-            raise BadInput(f"{where} names {len(step.brokers)} brokers; name {needed}")
-        first = ZOOKEEPER if needed == 2 else 1
-        strangers = [each for each in step.brokers if not first <= each <= last]
-        if strangers:
-            raise BadInput(f"{where} is for broker {strangers[0]}; brokers are 1 to {last}")
-        if step.kind == "create_topic" and step.topic not in topics:
-            raise BadInput(f"{where}: {step.topic!r} is not in `topics`; add it there")
-    return plan
+    return [checked(read_plan(replay), replay)]
 
 
 def _check_place(
@@ -237,71 +194,3 @@ def _progress(total: int) -> Iterator[Callable[[SeedSummary], None]]:
             bars.update(task, advance=1, description=words)
 
         yield advance
-
-
-# --- failures -------------------------------------------------------------------------------
-
-
-def _reproduced_by_file(report: CampaignReport, path: Path) -> CampaignReport:
-    command = f"regent simulate --replay {path} --trace"
-    return replace(report, failures=[replace(f, reproduce=command) for f in report.failures])
-
-
-def _keep_failures(
-    summaries: Sequence[SeedSummary], chosen: Sequence[int | Plan], *, is_short: bool
-) -> Iterator[str]:
-    """Write down the plan of each failure; of each kind of failure, cut the first one short."""
-    given = {each.seed: each for each in chosen if isinstance(each, Plan)}
-    shortened: set[tuple[int, str]] = set()
-    for summary in summaries:
-        if summary.verdict == 0:
-            continue
-        plan = given.get(summary.seed) or draw_plan(summary.seed)
-        yield _write_failure(plan, FAILURES / f"seed-{plan.seed}.json")
-        kind = (int(summary.verdict), summary.checker)
-        if is_short and kind not in shortened:
-            shortened.add(kind)
-            yield _cut_short(plan, summary)
-
-
-def _write_failure(plan: Plan, path: Path) -> str:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_plan(plan, path)
-    except OSError as error:
-        return f"the plan of seed {plan.seed} could not be kept in {path}: {error.strerror}"
-    return f"the plan of seed {plan.seed} is in {path}"
-
-
-def _cut_short(plan: Plan, summary: SeedSummary) -> str:
-    stderr().print(f"cutting seed {plan.seed} short, this takes a while")
-
-    def still_fails(candidate: Plan) -> bool:
-        outcome = run_plan(candidate)
-        return (outcome.verdict, outcome.checker) == (summary.verdict, summary.checker)
-
-    short = cut_short(plan, still_fails)
-    path = FAILURES / f"seed-{plan.seed}-short.json"
-    note = _write_failure(short, path)
-    steps = "".join(f"\n    {_tell(step)}" for step in short.steps)
-    return (
-        f"cut from {len(plan.steps)} steps to {len(short.steps)}, {note}; watch it with\n"
-        f"    regent simulate --replay {path} --trace{steps}"
-    )
-
-
-def _tell(step: Step) -> str:
-    node = str(step.brokers[0]) if step.brokers else "·"
-    return f"{step.at_ms / 1000:9.3f}  {node:>4}  {describe_step(step)}"
-
-
-def _print_failures(failures: Sequence[Failure], notes: Sequence[str]) -> None:
-    console = stderr()
-    for failure in failures:
-        console.print(
-            f"seed {failure.seed} {failure.verdict}, found by {failure.checker}: {failure.message}",
-            style="red",
-        )
-        console.print(f"  reproduce with: {failure.reproduce}")
-    for note in notes:
-        console.print(f"  {note}")

@@ -6,10 +6,12 @@ from typing import Annotated, Final
 
 import msgspec
 import typer
+from msgspec import Struct
 from rich.console import Console
 
 from regent.cli.live_cluster import take_snapshot
 from regent.cli.printing import print_table, stderr, stdout
+from regent.cli.shared_options import taking
 from regent.cli.zookeeper_options import (
     CaOption,
     CertificateOption,
@@ -39,41 +41,74 @@ ROWS_MAX: Final = 20
 APIS: Final = ("LeaderAndIsr", "UpdateMetadata", "StopReplica")
 
 
-def what_if(  # noqa: PLR0913, PLR0917 - typer makes an option of each
+class WhatIf(Struct, frozen=True, kw_only=True):
+    """The cluster, and what is to happen to its copy: all of it, in the order of `questions`."""
+
     snapshot: Annotated[
         Path | None,
         typer.Argument(metavar="SNAPSHOT", help="The cluster: a file from `regent snapshot`."),
-    ] = None,
-    zookeeper: ZooKeeperOption = None,
+    ] = None
+    zookeeper: ZooKeeperOption = None
     shut_down: Annotated[
         list[int] | None,
         typer.Option(metavar="ID", help="A broker asks to go, and goes. May be repeated."),
-    ] = None,
+    ] = None
     broker_dies: Annotated[
         list[int] | None, typer.Option(metavar="ID", help="A broker dies. May be repeated.")
-    ] = None,
+    ] = None
     rack_dies: Annotated[
         list[str] | None,
         typer.Option(metavar="RACK", help="All brokers in a rack die. May be repeated."),
-    ] = None,
+    ] = None
     broker_returns: Annotated[
         list[int] | None,
         typer.Option(metavar="ID", help="A broker that is not alive comes back. May be repeated."),
-    ] = None,
+    ] = None
     reassign: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Partitions move, as JSON of kafka-reassign-partitions says."
         ),
-    ] = None,
+    ] = None
     delete_topic: Annotated[
         list[str] | None, typer.Option(metavar="TOPIC", help="A topic goes. May be repeated.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
-    ca_file: CaOption = None,
-    certificate_file: CertificateOption = None,
-    key_file: KeyOption = None,
-) -> None:
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False
+    ca_file: CaOption = None
+    certificate_file: CertificateOption = None
+    key_file: KeyOption = None
+
+    def questions(self) -> Iterator[Question]:
+        """As the dry run wants them."""
+        if self.shut_down:
+            yield BrokersShutDown(to_ids(self.shut_down))
+        if self.broker_dies or self.rack_dies:
+            yield BrokersDie(to_ids(self.broker_dies or ()), tuple(self.rack_dies or ()))
+        if self.broker_returns:
+            yield BrokersReturn(to_ids(self.broker_returns))
+        if self.reassign is not None:
+            yield PartitionsMove(read_reassignment(self.reassign))
+        if self.delete_topic:
+            yield TopicsAreDeleted(tuple(self.delete_topic))
+
+    def cluster(self) -> Snapshot:
+        """Read from the file, or taken from what is alive."""
+        if self.snapshot is not None and self.zookeeper is None:
+            return read_snapshot(self.snapshot)
+        if self.zookeeper is not None and self.snapshot is None:
+            return _copy_of(
+                to_zookeeper_options(
+                    self.zookeeper,
+                    ca_file=self.ca_file,
+                    certificate_file=self.certificate_file,
+                    key_file=self.key_file,
+                )
+            )
+        raise BadInput("say which cluster: a file from `regent snapshot`, or --zookeeper HOST:PORT")
+
+
+@taking(WhatIf)
+def what_if(options: WhatIf) -> None:
     """Ask a copy of a cluster what would happen; nothing real is touched.
 
     The copy is a file, or with --zookeeper taken from a live cluster now. The controller's own
@@ -83,32 +118,13 @@ def what_if(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 
     Exit codes: 0 answered, 64 the command or a file makes no sense.
     """
-    asked: list[Question] = []
-    if shut_down:
-        asked.append(BrokersShutDown(to_ids(shut_down)))
-    if broker_dies or rack_dies:
-        asked.append(BrokersDie(to_ids(broker_dies or ()), tuple(rack_dies or ())))
-    if broker_returns:
-        asked.append(BrokersReturn(to_ids(broker_returns)))
-    if reassign is not None:
-        asked.append(PartitionsMove(read_reassignment(reassign)))
-    if delete_topic:
-        asked.append(TopicsAreDeleted(tuple(delete_topic)))
-    if not asked:
+    questions = list(options.questions())
+    if not questions:
         raise BadInput(
             "nothing was asked; try --broker-dies 3, and --help shows what else there is"
         )
-    if (snapshot is None) == (zookeeper is None):
-        raise BadInput("say which cluster: a file from `regent snapshot`, or --zookeeper HOST:PORT")
-    if snapshot is not None:
-        answer = ask_what_if(read_snapshot(snapshot), asked)
-    else:
-        assert zookeeper is not None, "one of the two"
-        options = to_zookeeper_options(
-            zookeeper, ca_file=ca_file, certificate_file=certificate_file, key_file=key_file
-        )
-        answer = ask_what_if(_copy_of(options), asked)
-    if as_json:
+    answer = ask_what_if(options.cluster(), questions)
+    if options.as_json:
         print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
     else:
         _print_answer(answer, stdout())
