@@ -1,5 +1,6 @@
 """Batches of idempotent producers that were refused for now hold up those behind them."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,52 @@ def test_a_producer_that_is_not_known_yet_begins_with_its_first_batch(tmp_path: 
         assert await produced(broker, 2) == [NOT_LEADER]
         assert await produced(broker, 5, producer_id=8) == [NONE]
         assert await produced(broker, 0, 1, 2) == [NONE] * 3
+
+    with_broker(tmp_path, script)
+
+
+def test_a_batch_that_comes_before_is_not_held_up(tmp_path: Path) -> None:
+    """It was under way to another leader meanwhile. Those behind it still wait for all of them."""
+
+    async def script(broker: OneBroker) -> None:
+        follow(broker, epoch=1)
+        assert await produced(broker, 1) == [NOT_LEADER]
+        broker.lead(T0, epoch=2)
+        assert await produced(broker, 0, 2, 1, 2) == [NONE, NOT_LEADER, NONE, NONE]
+
+    with_broker(tmp_path, script)
+
+
+def test_whoever_was_turned_away_first_is_awaited_over_all_changes(tmp_path: Path) -> None:
+    """Batch 2 was only held up, so that there is a gap between what was turned away."""
+
+    async def script(broker: OneBroker) -> None:
+        follow(broker, epoch=1)
+        assert await produced(broker, 0, 1) == [NOT_LEADER, NOT_LEADER]
+        broker.lead(T0, epoch=2)
+        assert await produced(broker, 2) == [NOT_LEADER]
+        follow(broker, epoch=3)
+        assert await produced(broker, 3) == [NOT_LEADER]
+        broker.lead(T0, epoch=4)
+        assert await produced(broker, 4) == [NOT_LEADER]
+        assert await produced(broker, 0, 1, 2, 3, 4) == [NONE] * 5
+
+    with_broker(tmp_path, script)
+
+
+def test_a_batch_whose_leader_steps_down_before_it_is_safe_is_awaited(tmp_path: Path) -> None:
+    """It is cut off the log later: nothing but the refusal says that it ever was."""
+
+    async def script(broker: OneBroker) -> None:
+        broker.lead(T0, isr=(B1, B2))
+        unsafe = asyncio.create_task(produced(broker, 0))
+        await asyncio.sleep(0)
+        follow(broker, epoch=2)
+        assert await unsafe == [NOT_LEADER]
+        broker.store.open(T0).truncate_to(0)
+        broker.lead(T0, epoch=3)
+        assert await produced(broker, 1) == [NOT_LEADER]
+        assert await produced(broker, 0, 1) == [NONE, NONE]
 
     with_broker(tmp_path, script)
 

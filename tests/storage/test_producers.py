@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+
+from regent.errors import CorruptLog
 from regent.model.error_codes import ErrorCode
 from regent.storage.log_loading import LastKnown
 from regent.storage.partition_log import PartitionLog
@@ -11,6 +14,7 @@ from tests.storage.batches import (
     T0,
     add,
     batch_of,
+    checked,
     open_log,
     segment_files,
     sent,
@@ -190,9 +194,47 @@ def test_a_follower_learns_of_producers_and_refuses_nothing(tmp_path: Path) -> N
 
 def test_silent_producers_are_forgotten(tmp_path: Path) -> None:
     """Every client that ever was would fill the memory."""
-    log = open_log(tmp_path, now_ms=10_000, producer_expiration_ms=1_000)
+    log = open_log(tmp_path, now_ms=10_000)
     add(log, from_producer(0))
+    log.close()
+
+    later = open_log(tmp_path, known=CLEAN, now_ms=11_001, producer_expiration_ms=1_000)
+    later.apply_retention(0)
+
+    assert isinstance(later.admit(from_producer(0)), CheckedBatch)
+
+
+def test_whoever_copies_old_records_is_not_silent(tmp_path: Path) -> None:
+    """Its retry comes right after a look at what may go; Kafka stores it twice."""
+    log = open_log(tmp_path, now_ms=10_000, producer_expiration_ms=1_000)
+    old = from_producer(0)
+    assert checked(old).header.max_timestamp == 1_000
+    add(log, old)
 
     log.apply_retention(0)
+    assert known_offset(log, old) == 0
+    log.abandon()
 
-    assert isinstance(log.admit(from_producer(0)), CheckedBatch)
+    again = open_log(tmp_path, now_ms=10_000, producer_expiration_ms=1_000)
+    again.apply_retention(0)
+    assert known_offset(again, old) == 0
+
+
+def test_producers_that_damage_hides_are_not_taken_for_unknown(tmp_path: Path) -> None:
+    """A cut that could not find out about them is not over until it can."""
+    log = open_log(tmp_path, segment_bytes=200)
+    for number in range(4):
+        add(log, from_producer(number, b"x" * 80))
+    for path in tmp_path.rglob("*.producers"):
+        path.unlink()
+    first = segment_files(tmp_path)[0]
+    sound = first.read_bytes()
+    first.write_bytes(bytes(len(sound)))
+
+    for _ in range(2):
+        with pytest.raises(CorruptLog):
+            log.truncate_to(3)
+    first.write_bytes(sound)
+    log.truncate_to(3)
+
+    assert known_offset(log, from_producer(1, b"x" * 80)) == 1

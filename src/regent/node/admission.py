@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from regent.core.topic_rules import misnamed
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import TopicPartition
 from regent.model.record_requests import AppendResult, Records
@@ -24,8 +25,8 @@ from regent.storage.record_batch import (
     BatchHeader,
     CheckedBatch,
     RecordsRefused,
+    is_later,
     read_header,
-    sequence_after,
 )
 
 #: No batch is under way for longer: its producer would have hung up.
@@ -37,13 +38,24 @@ logger = logging.getLogger(__name__)
 
 
 class _TurnedAway(Struct, frozen=True, gc=False):
-    """Batches of one producer that were refused for now, one after the other."""
+    """The earliest batch of a producer that was refused for now, and why."""
 
     producer_epoch: int
-    first_sequence: int
-    last_sequence: int
+    sequence: int
     error: ErrorCode
     at_ms: int
+
+    def is_ahead_of(self, header: BatchHeader) -> bool:
+        """Whether it must be stored before that batch."""
+        return self.producer_epoch == header.producer_epoch and is_later(
+            header.base_sequence, self.sequence
+        )
+
+    def is_over_with(self, header: BatchHeader) -> bool:
+        """Whether it need not be awaited once that batch is stored."""
+        return self.producer_epoch != header.producer_epoch or not is_later(
+            self.sequence, header.base_sequence
+        )
 
 
 class Admission:
@@ -58,7 +70,7 @@ class Admission:
     ) -> AppendResult:
         """Refuse a batch, whatever it is, for a reason that passes."""
         header = _numbered(records)
-        if header is not None:
+        if header is not None and misnamed(name.topic) is None:
             self._note(name, header, error, now_ms)
         return AppendResult(name, error)
 
@@ -67,13 +79,11 @@ class Admission:
     ) -> CheckedBatch | StoredBatch | RecordsRefused:
         """What to do with a batch: append it, answer with an older one, or refuse it."""
         admitted = log.admit(records)
-        if self._turned_away and (header := _numbered(records)) is not None:
-            if not _follows(admitted, header, log):
-                ahead = self._ahead_of(name, header, now_ms)
-                if ahead is not None:
-                    return RecordsRefused(ahead.error, "the producer's batch before was refused so")
-            if not isinstance(admitted, RecordsRefused):
-                self._turned_away.pop((name, header.producer_id), None)
+        if self._turned_away:
+            self._forget_old(now_ms)
+            noted = self._ahead_of(name, records, admitted, log)
+            if noted is not None:
+                return RecordsRefused(noted.error, "the producer's batch before was refused so")
         if isinstance(admitted, RecordsRefused):
             logger.info("%s: records are refused: %s", name, admitted.reason)
         return admitted
@@ -81,34 +91,41 @@ class Admission:
     def _note(
         self, name: TopicPartition, header: BatchHeader, error: ErrorCode, now_ms: int
     ) -> None:
+        self._forget_old(now_ms)
         key = (name, header.producer_id)
         before = self._turned_away.pop(key, None)
-        first_sequence = header.base_sequence
-        if (
-            before is not None
-            and before.producer_epoch == header.producer_epoch
-            and sequence_after(before.last_sequence) == header.base_sequence
-        ):
-            first_sequence = before.first_sequence
-        self._turned_away[key] = _TurnedAway(
-            header.producer_epoch, first_sequence, header.last_sequence, error, now_ms
-        )
+        is_behind = before is not None and before.is_ahead_of(header)
+        sequence = before.sequence if before is not None and is_behind else header.base_sequence
+        self._turned_away[key] = _TurnedAway(header.producer_epoch, sequence, error, now_ms)
         if len(self._turned_away) > KEPT_PRODUCERS:
             del self._turned_away[next(iter(self._turned_away))]
 
+    def _forget_old(self, now_ms: int) -> None:
+        while self._turned_away:
+            key, noted = next(iter(self._turned_away.items()))
+            if noted.at_ms + KEPT_MS >= now_ms:
+                return
+            del self._turned_away[key]
+
     def _ahead_of(
-        self, name: TopicPartition, header: BatchHeader, now_ms: int
+        self,
+        name: TopicPartition,
+        records: Records,
+        admitted: CheckedBatch | StoredBatch | RecordsRefused,
+        log: DiskLog,
     ) -> _TurnedAway | None:
-        """What was turned away and must come before this batch."""
-        noted = self._turned_away.get((name, header.producer_id))
-        if (
-            noted is None
-            or noted.producer_epoch != header.producer_epoch
-            or noted.first_sequence == header.base_sequence
-            or noted.at_ms + KEPT_MS < now_ms
-        ):
+        """What was turned away and must come before this batch; what has come is forgotten."""
+        header = _numbered(records)
+        if header is None:
             return None
-        return noted
+        noted = self._turned_away.get((name, header.producer_id))
+        if noted is None:
+            return None
+        if noted.is_ahead_of(header) and not _follows(admitted, header, log):
+            return noted
+        if not isinstance(admitted, RecordsRefused) and noted.is_over_with(header):
+            del self._turned_away[name, header.producer_id]
+        return None
 
 
 def _numbered(records: Records) -> BatchHeader | None:

@@ -11,6 +11,8 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from regent.broker.broker_core import BrokerCore
 from regent.broker.broker_effects import (
     AnnounceIsrChanges,
@@ -75,6 +77,14 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
+class _WaitingProducer(Struct, frozen=True):
+    """A batch that is stored, and whose producer wants to know when it is safe."""
+
+    name: TopicPartition
+    records: Records
+    outcome: "asyncio.Future[AnswerAppend]"
+
+
 class BrokerHost:
     """One life of a broker. Made on the event loop that it will live on."""
 
@@ -105,7 +115,7 @@ class BrokerHost:
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)
         self._admission = Admission()
-        self._appends: dict[int, asyncio.Future[AnswerAppend]] = {}
+        self._appends: dict[int, _WaitingProducer] = {}
         self._parked: dict[tuple[BrokerId, int], asyncio.Future[FetchAnswer]] = {}
         self._fetch_links: dict[BrokerId, PeerLink] = {}
         self._query_links: dict[BrokerId, PeerLink] = {}
@@ -171,7 +181,8 @@ class BrokerHost:
         if isinstance(admitted, StoredBatch) and not acks_all:
             return AppendResult(name, base_offset=admitted.base_offset)
         request_id = next(self._ids)
-        outcome = self._appends[request_id] = self._loop.create_future()
+        outcome: asyncio.Future[AnswerAppend] = self._loop.create_future()
+        self._appends[request_id] = _WaitingProducer(name, records, outcome)
         outcome.add_done_callback(lambda _: self._appends.pop(request_id, None))
         if isinstance(admitted, StoredBatch):
             offsets = (admitted.base_offset, admitted.last_offset)
@@ -281,10 +292,15 @@ class BrokerHost:
             parked.set_result(effect.answer)
 
     def _answer_append(self, effect: AnswerAppend) -> None:
-        outcome = self._appends.pop(effect.request_id, None)
+        waiting = self._appends.pop(effect.request_id, None)
+        if waiting is None:
+            return
+        if effect.error is ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            # The new leader may not have it, and then it goes from this log as well.
+            self._admission.turn_away(waiting.name, waiting.records, effect.error, self.now_ms)
         # The producer may have hung up, or have waited long enough.
-        if outcome is not None and not outcome.done():
-            outcome.set_result(effect)
+        if not waiting.outcome.done():
+            waiting.outcome.set_result(effect)
 
     async def _fetch(self, effect: SendFetch) -> None:
         replication, leader_id = self.settings.replication, effect.leader_id

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from regent.errors import CorruptLog
 from regent.model.ids import LeaderEpoch
+from regent.storage.clock import Clock
 from regent.storage.leader_epochs import LeaderEpochs
 from regent.storage.log_config import LogConfig
 from regent.storage.offset_index import INDEX_SUFFIX
@@ -52,23 +53,23 @@ class LoadedLog(Struct):
     recovery_point: int
 
 
-def load_log(directory: Path, config: LogConfig, known: LastKnown) -> LoadedLog:
+def load_log(directory: Path, config: LogConfig, known: LastKnown, clock: Clock) -> LoadedLog:
     """Open or create the log in a directory; `CorruptLog` says where it is damaged."""
     _sweep(directory)
     segments = SegmentList(directory, config.index_interval_bytes)
     try:
-        return _load(segments, known)
+        return _load(segments, known, clock)
     except BaseException:
         segments.close()
         raise
 
 
-def _load(segments: SegmentList, known: LastKnown) -> LoadedLog:
+def _load(segments: SegmentList, known: LastKnown, clock: Clock) -> LoadedLog:
     segments.add_found()
     if not len(segments):
         segments.add(known.start_offset)
     directory = segments.directory
-    epochs, producers = LeaderEpochs(directory), Producers()
+    epochs, producers = LeaderEpochs(directory), Producers(clock)
     has_epochs = epochs.load()
     if known.was_closed_cleanly:
         segments.active.load()

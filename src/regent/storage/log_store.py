@@ -16,11 +16,12 @@ from uuid import uuid4
 from regent.errors import BadInput, CorruptLog, LogDirOffline
 from regent.model.ids import BrokerId, TopicPartition
 from regent.storage.checkpoints import CheckpointFile, read_checkpoint, write_checkpoint
+from regent.storage.clock import Clock, wall_clock
 from regent.storage.log_config import LogConfig
 from regent.storage.log_dir import FailureListener, LogDir, ignore_failure
 from regent.storage.log_loading import LastKnown
 from regent.storage.meta_properties import check_owner
-from regent.storage.partition_log import Clock, PartitionLog, wall_clock
+from regent.storage.partition_log import PartitionLog
 
 #: The settings of a topic's logs.
 ConfigOf: TypeAlias = Callable[[str], LogConfig]

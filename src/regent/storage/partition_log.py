@@ -5,15 +5,14 @@ for batches in place of values. `admit` decides whether a batch may be stored an
 `append` stores it with one write. All this is for one thread, and every call may wait for the disk.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
 
 from msgspec import Struct
 
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import LeaderEpoch, TopicPartition
 from regent.storage.atomic_file import sync_directory
+from regent.storage.clock import Clock, wall_clock
 from regent.storage.leader_epochs import EndOfEpoch
 from regent.storage.log_config import LogConfig
 from regent.storage.log_dir import LogDir
@@ -33,13 +32,6 @@ from regent.storage.record_batch import (
 from regent.storage.records import records_in
 from regent.storage.retention import LogBounds, count_expired
 from regent.storage.segment import Segment
-
-Clock: TypeAlias = Callable[[], int]
-
-
-def wall_clock() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def do_nothing() -> None:
@@ -74,7 +66,7 @@ class PartitionLog:
         self._clock = clock
         self._lower_recovery_point = lower_recovery_point
         with log_dir:
-            loaded = load_log(self.directory, config, known)
+            loaded = load_log(self.directory, config, known, clock)
         self._segments = loaded.segments
         self._epochs = loaded.epochs
         self._producers = loaded.producers
@@ -82,6 +74,8 @@ class PartitionLog:
         self._end_offset = loaded.end_offset
         #: Below this everything is on the disk itself.
         self.recovery_point = loaded.recovery_point
+        #: Set from a cut until the producers are known again, which damage can prevent.
+        self._must_restore = False
         self._unflushed_count = 0
         self._last_flush_ms = self._segment_since_ms = clock()
         self._has_new_files = True
@@ -178,6 +172,9 @@ class PartitionLog:
                 return
             if offset < self._end_offset:
                 self._cut(offset)
+            if self._must_restore:
+                restore_producers(self._segments, self._producers, self._end_offset)
+                self._must_restore = False
             self._epochs.forget_from(min(offset, self._end_offset))
 
     def truncate_fully(self, start_offset: int) -> None:
@@ -239,7 +236,7 @@ class PartitionLog:
                 self._segments.remove_first()
             if count:
                 self._begin_at(self._segments.first.base_offset)
-        self._producers.expire(self._clock() - self.config.producer_expiration_ms)
+        self._producers.expire(self.config.producer_expiration_ms)
         return count
 
     # --- the disk -----------------------------------------------------------------------------
@@ -356,13 +353,13 @@ class PartitionLog:
         self._end_offset = active.end_offset
         self._start_offset = min(self._start_offset, self._end_offset)
         self._has_new_files = True
-        if self._producers.states:
-            restore_producers(self._segments, self._producers, self._end_offset)
+        self._must_restore = bool(self._producers.states)
 
     def _start_again(self, base_offset: int) -> None:
         self._lower(base_offset)
         self._epochs.forget_from(0)
         self._producers.clear()
+        self._must_restore = False
         for snapshot_offset in snapshot_offsets(self.directory):
             remove_snapshot(self.directory, snapshot_offset)
         while len(self._segments):

@@ -24,7 +24,7 @@ class SnapshotEntry(msgspec.Struct, frozen=True, array_like=True):
 
     producer_id: int
     producer_epoch: int
-    last_timestamp: int
+    last_seen_ms: int
     batches: list[tuple[int, int, int, int]]
 
 
@@ -34,7 +34,7 @@ def write_snapshot(directory: Path, offset: int, producers: Producers) -> None:
         SnapshotEntry(
             producer_id,
             state.producer_epoch,
-            state.last_timestamp,
+            state.last_seen_ms,
             [msgspec.structs.astuple(batch) for batch in state.batches],
         )
         for producer_id, state in producers.states.items()
@@ -60,7 +60,7 @@ def read_snapshot(directory: Path, offset: int, producers: Producers) -> bool:
     for entry in entries:
         batches = deque((StoredBatch(*batch) for batch in entry.batches), maxlen=KEPT_BATCHES)
         producers.restore(
-            entry.producer_id, ProducerState(entry.producer_epoch, entry.last_timestamp, batches)
+            entry.producer_id, ProducerState(entry.producer_epoch, entry.last_seen_ms, batches)
         )
     return True
 

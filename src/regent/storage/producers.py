@@ -4,6 +4,9 @@ The rules are those of Kafka's `ProducerAppendInfo`. A batch that repeats one of
 its producer is known and gets its old offset. Any other must carry on where the last one ended. A
 producer that is not known may begin anywhere: its earlier records may be gone (KIP-360), so Kafka
 3.9 never answers UNKNOWN_PRODUCER_ID either.
+
+How long a producer has been silent is told by this broker's clock. Kafka goes by the records' own
+timestamps, and so forgets at once whoever copies old records; a retry of theirs is stored twice.
 """
 
 from collections import deque
@@ -12,6 +15,7 @@ from typing import Final
 from msgspec import Struct
 
 from regent.model.error_codes import ErrorCode
+from regent.storage.clock import Clock
 from regent.storage.record_batch import (
     NO_PRODUCER_ID,
     BatchHeader,
@@ -36,14 +40,16 @@ class ProducerState(Struct):
     """The last batches of one producer in its present epoch, oldest first."""
 
     producer_epoch: int
-    last_timestamp: int
+    #: When this broker last took something of it, or read it in the log.
+    last_seen_ms: int
     batches: deque[StoredBatch]
 
 
 class Producers:
     """The producers of one log."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._states: dict[int, ProducerState] = {}
 
     @property
@@ -91,7 +97,7 @@ class Producers:
         if state is None or state.producer_epoch != header.producer_epoch:
             state = ProducerState(header.producer_epoch, 0, deque(maxlen=KEPT_BATCHES))
             self._states[header.producer_id] = state
-        state.last_timestamp = header.max_timestamp
+        state.last_seen_ms = self._clock()
         state.batches.append(
             StoredBatch(
                 header.base_sequence,
@@ -109,12 +115,13 @@ class Producers:
         """Forget all, as before the log is read anew."""
         self._states.clear()
 
-    def expire(self, oldest_timestamp: int) -> None:
-        """Forget producers whose last batch is older than that."""
+    def expire(self, silence_ms: int) -> None:
+        """Forget producers that have been silent for longer."""
+        oldest_ms = self._clock() - silence_ms
         silent = [
             producer_id
             for producer_id, state in self._states.items()
-            if state.last_timestamp < oldest_timestamp
+            if state.last_seen_ms < oldest_ms
         ]
         for producer_id in silent:
             del self._states[producer_id]

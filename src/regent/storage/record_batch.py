@@ -97,6 +97,11 @@ def sequence_after(sequence: int) -> int:
     return (sequence + 1) % _SEQUENCE_COUNT
 
 
+def is_later(sequence: int, other: int) -> bool:
+    """Whether a sequence number comes after another one, across the largest if need be."""
+    return 0 < (sequence - other) % _SEQUENCE_COUNT < _SEQUENCE_COUNT // 2
+
+
 class RecordsRefused(Struct, frozen=True, gc=False):
     """Why records are not stored: the code for the client, the sentence for people."""
 
