@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 
 class _TurnedAway(Struct, frozen=True, gc=False):
-    """The earliest batch of a producer that was refused for now, and why."""
+    """The batch of a producer that was last refused for now, and why."""
 
     producer_epoch: int
     sequence: int
@@ -93,10 +93,10 @@ class Admission:
     ) -> None:
         self._forget_old(now_ms)
         key = (name, header.producer_id)
-        before = self._turned_away.pop(key, None)
-        is_behind = before is not None and before.is_ahead_of(header)
-        sequence = before.sequence if before is not None and is_behind else header.base_sequence
-        self._turned_away[key] = _TurnedAway(header.producer_epoch, sequence, error, now_ms)
+        self._turned_away.pop(key, None)
+        self._turned_away[key] = _TurnedAway(
+            header.producer_epoch, header.base_sequence, error, now_ms
+        )
         if len(self._turned_away) > KEPT_PRODUCERS:
             del self._turned_away[next(iter(self._turned_away))]
 
