@@ -160,8 +160,9 @@ class BrokerHost:
                 self._forget_topics(request)
         if self.core.metadata.controller_id is not None:
             self.knows_cluster.set()
-        for heard in self.on_control:
-            heard(request)
+        if answer.error is ErrorCode.NONE:
+            for heard in self.on_control:
+                heard(request)
         self.settle()
         return answer
 

@@ -25,6 +25,7 @@ from regent.broker.groups.group_effects import (
 )
 from regent.broker.groups.group_member import GroupCaller
 from regent.broker.hosted_partition import HostedPartition, ReplicaRole
+from regent.errors import RegentError
 from regent.model.control_requests import ControlRequest, UpdateMetadata
 from regent.model.error_codes import ErrorCode
 from regent.model.group_requests import GroupAnswer, GroupRequest
@@ -34,8 +35,10 @@ from regent.node.broker_host import BrokerHost, log_of
 from regent.storage.record_batch import CheckedBatch
 from regent.storage.records import batches_in, build_batch, records_in
 
-#: So much of a partition is read before others get their turn (`offsets.load.buffer.size`).
-LOAD_BYTES: Final = 5 * 1024 * 1024
+#: So much of a partition is read before others get their turn: some hundredths of a second.
+LOAD_BYTES: Final = 128 * 1024
+#: Before a partition that could not be read is read again.
+LOAD_AGAIN_S: Final = 1.0
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +57,10 @@ class GroupHost:
         self._loads: set[asyncio.Task[None]] = set()
         #: The partitions that are led here, and in which epoch.
         self._led: dict[int, LeaderEpoch] = {}
+        #: One partition is read at a time, so that clients of the others wait for one only.
+        self._reading = asyncio.Lock()
         self._last_ms = 0
+        self._last_monotonic_s = self._loop.time()
         # Any: each method takes just its own kind of effect.
         self._performers: Mapping[type, Callable[[Any], None]] = {
             AnswerGroupRequest: self._answer,
@@ -66,8 +72,14 @@ class GroupHost:
 
     @property
     def now_ms(self) -> int:
-        """The time on the wall, because it is written down; but it never goes back."""
-        self._last_ms = max(self._last_ms, time.time_ns() // 1_000_000)
+        """The time on the wall, because it is written down; but it never goes back or stands still.
+
+        Who waits for its end would wait as long as a clock was put back.
+        """
+        monotonic_s = self._loop.time()
+        passed_ms = int((monotonic_s - self._last_monotonic_s) * 1000)
+        self._last_monotonic_s += passed_ms / 1000
+        self._last_ms = max(self._last_ms + passed_ms, time.time_ns() // 1_000_000)
         return self._last_ms
 
     async def ask(self, request: GroupRequest, client_id: str, client_host: str) -> GroupAnswer:
@@ -176,6 +188,21 @@ class GroupHost:
             self.coordinator.unload(partition, leader_epoch, self.now_ms)
 
     async def _load(self, partition: int, hosted: HostedPartition) -> None:
+        leader_epoch = hosted.leader_epoch
+        while self._led.get(partition) == leader_epoch:
+            try:
+                async with self._reading:
+                    await self._read(partition, hosted)
+            except RegentError:
+                # To read some of it twice does no harm: the later record has the last word.
+                logger.exception("the groups of partition %d cannot be read", partition)
+                await asyncio.sleep(LOAD_AGAIN_S)
+            else:
+                self.coordinator.load_finished(partition, leader_epoch, self.now_ms)
+                self._settle()
+                return
+
+    async def _read(self, partition: int, hosted: HostedPartition) -> None:
         leader_epoch, log = hosted.leader_epoch, log_of(hosted)
         offset, end = log.start_offset, log.end_offset
         while offset < end and self._led.get(partition) == leader_epoch:
@@ -187,8 +214,6 @@ class GroupHost:
             records = (record for batch in batches for record in _group_records(batch))
             self.coordinator.load(partition, leader_epoch, records)
             await asyncio.sleep(0)
-        self.coordinator.load_finished(partition, leader_epoch, self.now_ms)
-        self._settle()
 
     def _loaded(self, load: "asyncio.Task[None]") -> None:
         self._loads.discard(load)
@@ -197,6 +222,11 @@ class GroupHost:
 
 
 def _group_records(batch: CheckedBatch) -> Iterator[GroupRecord]:
+    if batch.header.compression:
+        offset = batch.header.base_offset
+        logger.warning(
+            "%s: the batch at offset %d is compressed, passed over", OFFSETS_TOPIC, offset
+        )
     for record in records_in(batch):
         if record.key is not None:
             yield GroupRecord(record.key, record.value)

@@ -28,6 +28,7 @@ The room:
 from collections.abc import Container, Iterable
 from typing import Final, assert_never
 
+from regent.broker.broker_config import NEVER_MS
 from regent.broker.groups.group import Group
 from regent.broker.groups.group_config import GroupConfig
 from regent.broker.groups.group_effects import (
@@ -273,7 +274,11 @@ class GroupCoordinator:
             self._arm_expiry()
             return
         group = self.partitions.group(name.removeprefix(GROUP_TIMER))
-        if group is not None and group.state is not DEAD:
+        if group is None:
+            return
+        # Also of a dead one: should its deletion fail, it needs timers again.
+        group.armed_ms = NEVER_MS
+        if group.state is not DEAD:
             self._rebalancing.time_passed(group, now_ms)
 
     def _arm_expiry(self) -> None:

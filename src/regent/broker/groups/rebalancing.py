@@ -81,7 +81,6 @@ class Rebalancing:
 
     def time_passed(self, group: Group, now_ms: int) -> None:
         """Do what is due: ids never used, sessions, joins and syncs that did not come."""
-        group.armed_ms = NEVER_MS
         for member_id, until_ms in tuple(group.pending_members.items()):
             if now_ms >= until_ms:
                 del group.pending_members[member_id]

@@ -9,6 +9,7 @@ from regent.model.log_requests import (
 )
 from regent.node.broker_host import BrokerHost, log_of
 from regent.node.services import Services
+from regent.runtime.cluster_views import INTERNAL_TOPICS
 from regent.wire.exchange import Call
 
 
@@ -19,6 +20,8 @@ async def answer(call: Call, services: Services) -> DeleteRecordsAnswer:
 
 
 def _delete(target: RecordsToDelete, host: BrokerHost) -> RecordsDeleted:
+    if target.name.topic in INTERNAL_TOPICS:
+        return RecordsDeleted(target.name, ErrorCode.INVALID_TOPIC_EXCEPTION)
     hosted = host.led(target.name)
     if isinstance(hosted, ErrorCode):
         return RecordsDeleted(target.name, hosted)

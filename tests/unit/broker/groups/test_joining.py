@@ -5,13 +5,15 @@ import pytest
 from regent.broker.groups.group_config import GroupConfig
 from regent.model.error_codes import ErrorCode
 from regent.model.group_requests import (
+    DeleteGroups,
     GroupProtocol,
     JoinedMember,
     JoinGroup,
     JoinGroupAnswer,
     LeavingMember,
+    MemberAssignment,
 )
-from tests.unit.broker.groups.bench import RANGE, REBALANCE_MS, SESSION_MS, Bench
+from tests.unit.broker.groups.bench import RANGE, REBALANCE_MS, SESSION_MS, Bench, G
 
 
 def protocols(*names: str) -> tuple[GroupProtocol, ...]:
@@ -340,3 +342,23 @@ def test_a_client_with_an_endless_name_gets_an_id_that_fits() -> None:
     request_id = bench.ask(request, client_id="\N{GRINNING FACE}" * 8_191)
 
     assert len(bench.joined(request_id).member_id.encode()) < 32_767
+
+
+def test_a_join_after_a_deletion_that_failed_is_answered() -> None:
+    """The group's timer rang while it was taken for dead."""
+    bench = Bench(GroupConfig(initial_rebalance_delay_ms=3_000)).load()
+    request = bench.join()
+    bench.run_for(3_000)
+    joined = bench.joined(request)
+    bench.sync(joined, MemberAssignment(joined.member_id, b""))
+    bench.leave(LeavingMember(joined.member_id))
+    bench.holds = True
+    bench.ask(DeleteGroups((G,)))
+    bench.run_for(SESSION_MS)
+    bench.holds = False
+    bench.release(ErrorCode.REQUEST_TIMED_OUT)
+
+    again = bench.join()
+    bench.run_for(3_000)
+
+    assert bench.joined(again).error is ErrorCode.NONE
