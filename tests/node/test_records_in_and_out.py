@@ -35,9 +35,10 @@ from regent.node.apis import (
 from regent.node.broker_settings import BrokerSettings
 from regent.storage.log_config import LogConfig
 from regent.storage.records import batches_in, records_in
+from regent.wire.exchange import to_call
 from tests.node.one_broker import OneBroker, with_broker
 from tests.storage.batches import batch_of
-from tests.unit.broker.wiring import ALL, B2, B3, T0, T1, leader_and_isr, leadership
+from tests.unit.broker.wiring import ALL, B1, B2, B3, T0, T1, leader_and_isr, leadership
 
 FOREVER_MS = 60_000
 
@@ -242,5 +243,58 @@ def test_offsets_by_time_and_by_deletion(tmp_path: Path) -> None:
         assert [(log.name, log.size_bytes) for log in log_dir.logs] == [
             (T0, 2 * len(batch_of(b"a")))
         ]
+
+    with_broker(tmp_path, script)
+
+
+def test_a_new_leader_does_not_say_where_the_log_ends_before_it_knows(tmp_path: Path) -> None:
+    """Its high watermark is older than its predecessor's; a consumer would go back (KIP-207)."""
+
+    async def script(broker: OneBroker) -> None:
+        broker.host.control(leader_and_isr((T0, leadership(B2))))
+        broker.store.open(T0).append_entries(batch_of(b"a", b"b", b"c"))
+        broker.lead(T0, isr=(B1, B3), epoch=2)
+        latest = ListOffsets((OffsetQuestion(T0, LATEST_TIMESTAMP),))
+        by_time = ListOffsets((OffsetQuestion(T0, 0),))
+        for request in (latest, by_time):
+            (told,) = (await broker.ask(k02_list_offsets.answer, request)).offsets
+            assert told.error is ErrorCode.OFFSET_NOT_AVAILABLE
+        old = to_call(latest, api_version=4, correlation_id=1)
+        (told,) = (await k02_list_offsets.answer(old, broker.services)).offsets
+        assert told.error is ErrorCode.LEADER_NOT_AVAILABLE
+        caught_up = PartitionToFetch(T0, 3, 1_000_000, LeaderEpoch(2))
+        fetch_all = FetchRecords((caught_up,), 10, 1, replica_id=B3, session_epoch=0)
+        await broker.ask(k01_fetch.answer, fetch_all)
+        (told,) = (await broker.ask(k02_list_offsets.answer, latest)).offsets
+        assert (told.error, told.offset) == (ErrorCode.NONE, 3)
+
+    with_broker(tmp_path, script)
+
+
+def test_a_fetch_may_list_a_partition_twice(tmp_path: Path) -> None:
+    async def script(broker: OneBroker) -> None:
+        broker.lead(T0)
+        wanted = PartitionToFetch(T0, 0, 1_000)
+        answer = await broker.ask(k01_fetch.answer, FetchRecords((wanted, wanted), 10, 1))
+        assert [each.error for each in answer.partitions] == [ErrorCode.NONE] * 2
+        assert broker.host.waiters.count == 0
+
+    with_broker(tmp_path, script)
+
+
+def test_deleted_records_are_told_to_followers_at_once(tmp_path: Path) -> None:
+    async def script(broker: OneBroker) -> None:
+        broker.lead(T0)
+        await broker.ask(k00_produce.answer, produce(b"a", b"b", b"c"))
+        first = await broker.ask(k01_fetch.answer, follow(3, B2))
+        again = FetchRecords(
+            (), FOREVER_MS, 1, replica_id=B2, session_id=first.session_id, session_epoch=1
+        )
+        waiting = asyncio.create_task(broker.ask(k01_fetch.answer, again))
+        await asyncio.sleep(0)
+        deletion = DeleteRecords((RecordsToDelete(T0, 2),))
+        await broker.ask(k21_delete_records.answer, deletion)
+        (told,) = (await asyncio.wait_for(waiting, 30)).partitions
+        assert told.log_start_offset == 2
 
     with_broker(tmp_path, script)

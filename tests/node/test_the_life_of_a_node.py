@@ -108,16 +108,16 @@ def test_a_leader_whose_disk_is_full_goes_and_takes_nothing_along(three: Nodes) 
 
 
 def test_a_topics_own_settings_hold_at_once_and_when_they_change(nodes: Nodes) -> None:
-    """One replica is enough until the topic says that it wants two."""
+    """A record may be large until the topic says that it may not."""
     nodes.start(1)
     admin = confluent_admin.AdminClient({"bootstrap.servers": nodes.bootstrap})
-    new = confluent_admin.NewTopic("orders", 1, 1, config={"min.insync.replicas": "1"})
+    new = confluent_admin.NewTopic("orders", 1, 1, config={"max.message.bytes": "1000"})
     for future in admin.create_topics([new]).values():
         future.result(timeout=30)
     produce(nodes, b"a")
     wanted = confluent_admin.ConfigEntry(
-        "min.insync.replicas",
-        "2",
+        "max.message.bytes",
+        "100",
         incremental_operation=confluent_admin.AlterConfigOpType.SET,
     )
     topic = confluent_admin.ConfigResource(
@@ -131,8 +131,8 @@ def test_a_topics_own_settings_hold_at_once_and_when_they_change(nodes: Nodes) -
 
     def look() -> bool:
         try:
-            producer.send("orders", b"b", partition=0).get(timeout=30)
-        except kafka_python_errors.NotEnoughReplicasError:
+            producer.send("orders", bytes(200), partition=0).get(timeout=30)
+        except kafka_python_errors.MessageSizeTooLargeError:
             return True
         return False
 

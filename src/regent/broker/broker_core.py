@@ -47,6 +47,7 @@ from regent.model.control_requests import (
 from regent.model.error_codes import ErrorCode
 from regent.model.ids import (
     BROKER_EPOCH_UNKNOWN,
+    LEADER_DURING_DELETE,
     LEADER_EPOCH_DURING_DELETE,
     LEADER_EPOCH_UNKNOWN,
     NO_CONTROLLER_EPOCH,
@@ -125,7 +126,14 @@ class BrokerCore:
         error = self._refusal(request)
         if error is not ErrorCode.NONE:
             return ControlAnswer(error)
+        alive_before = self.metadata.live_brokers.keys()
         self.metadata.update(request)
+        for each in request.partitions:
+            if each.leader == LEADER_DURING_DELETE:
+                # One of the same name begins again with epoch 0.
+                self._buried.pop(TopicPartition(each.topic, each.partition), None)
+        if not alive_before <= self.metadata.live_brokers.keys():
+            self._leader_side.stop_waiting_for_the_lost()
         self._settle()
         return ControlAnswer()
 
@@ -199,7 +207,11 @@ class BrokerCore:
 
     def _host(self, name: TopicPartition) -> HostedPartition:
         hosted = HostedPartition(
-            name, self.broker_id, self._directory.open(name), self._leader_side.min_isr_of
+            name,
+            self.broker_id,
+            self._directory.open(name),
+            self._leader_side.min_isr_of,
+            self._leader_side.is_joining,
         )
         saved = self._directory.high_watermark(name)
         hosted.high_watermark = min(saved, hosted.log.end_offset)
@@ -266,6 +278,13 @@ class BrokerCore:
     ) -> None:
         """An acks=all append was repeated: answered once what it appended then is committed."""
         self._leader_side.repeat(name, offset, last_offset, request_id)
+        self._settle()
+
+    def log_began_later(self, name: TopicPartition) -> None:
+        """Records were deleted from the start of a log; followers are to hear of it."""
+        hosted = self.hosted.get(name)
+        if hosted is not None:
+            self._leader_side.changed(hosted)
         self._settle()
 
     def checkpoint(self, now_ms: int) -> None:

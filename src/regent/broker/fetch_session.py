@@ -15,7 +15,8 @@ class SessionPosition(Struct):
 
     leader_epoch: LeaderEpoch
     fetch_offset: int
-    high_watermark_told: int = -1
+    #: The high watermark, and where the log begins.
+    told: tuple[int, int] = (-1, -1)
 
 
 class FetchSession(Struct, eq=False):

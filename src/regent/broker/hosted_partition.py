@@ -65,8 +65,12 @@ class HostedPartition:
         broker_id: BrokerId,
         log: ReplicaLog,
         min_isr_of: Callable[[str], int] = lambda _topic: 1,
+        is_joining: Callable[["RemoteReplica", BrokerId], bool] = lambda _remote, _id: False,
     ) -> None:
-        """`min_isr_of` says how many replicas a topic wants in sync, as it is configured now."""
+        """`min_isr_of` says how many replicas a topic wants in sync, as it is configured now.
+
+        `is_joining` says whether a follower outside the ISR keeps up and may join.
+        """
         self.name = name
         self.log = log
         self.role = ReplicaRole.NONE
@@ -89,6 +93,7 @@ class HostedPartition:
         self.waiting: deque[WaitingAppend] = deque()
         self._broker_id = broker_id
         self._min_isr_of = min_isr_of
+        self._is_joining = is_joining
 
     # --- roles --------------------------------------------------------------------------------
 
@@ -96,7 +101,10 @@ class HostedPartition:
         """Become leader, or leader anew: nothing is known of any follower in this epoch yet."""
         self._take(leadership, assignment)
         self.role = ReplicaRole.LEADER
-        self.epoch_start_offset = self.log.begin_epoch(leadership.leader_epoch)
+        self.log.begin_epoch(leadership.leader_epoch)
+        # Not where the epoch began: after a restart in the same epoch the high watermark is as old
+        # as its checkpoint, and only the end of the log is sure to cover what was committed.
+        self.epoch_start_offset = self.log.end_offset
         self.high_watermark = min(self.high_watermark, self.log.end_offset)
         self.followers = {
             replica: RemoteReplica(caught_up_ms=now_ms if replica in leadership.isr else 0)
@@ -176,14 +184,19 @@ class HostedPartition:
     def advance_high_watermark(self) -> bool:
         """Move to the smallest end over the maximal ISR, never back; whether it moved.
 
-        Under min ISR it stays where it is: what too few replicas have is not committed.
+        Under min ISR it stays where it is: what too few replicas have is not committed. It also
+        waits for followers that are about to join. A leader alone in the ISR would else commit
+        each record at once, and who fetches all the time would always come one too late.
         """
         if self.is_under_min_isr:
             return False
         lowest = self.log.end_offset
-        for replica in self.maximal_isr:
-            if replica != self._broker_id:
-                lowest = min(lowest, self.followers[replica].end_offset)
+        members = self.maximal_isr
+        for replica, remote in self.followers.items():
+            if remote.end_offset < lowest and (
+                replica in members or self._is_joining(remote, replica)
+            ):
+                lowest = remote.end_offset
         if lowest <= self.high_watermark:
             return False
         self.high_watermark = lowest

@@ -40,18 +40,24 @@ class IsrKeeper:
         """Somebody else leads it, or nobody."""
         self.leading.pop(name, None)
 
+    def is_joining(self, remote: RemoteReplica, replica: BrokerId, now_ms: int) -> bool:
+        """Whether a follower outside the ISR keeps up, so that it is worth waiting for."""
+        lag_ms = now_ms - remote.caught_up_ms
+        return lag_ms <= self._config.replica_lag_ms and self._is_eligible(remote, replica, now_ms)
+
+    def _is_eligible(self, remote: RemoteReplica, replica: BrokerId, now_ms: int) -> bool:
+        # Without a fetch at hand, a follower that went quiet shows by the time of its last.
+        return (
+            remote.session is not None
+            and now_ms - remote.session.last_fetch_ms <= self._config.replica_lag_ms
+            and self._metadata.is_alive(replica)
+        )
+
     def grow(self, hosted: HostedPartition, now_ms: int) -> None:
         """Wish for one more member, if one is ready."""
-
-        def is_eligible(remote: RemoteReplica, replica: BrokerId) -> bool:
-            # Without a fetch at hand, a follower that went quiet shows by the time of its last.
-            return (
-                remote.session is not None
-                and now_ms - remote.session.last_fetch_ms <= self._config.replica_lag_ms
-                and self._metadata.is_alive(replica)
-            )
-
-        isr = hosted.choose_grown_isr(is_eligible)
+        isr = hosted.choose_grown_isr(
+            lambda remote, replica: self._is_eligible(remote, replica, now_ms)
+        )
         if isr is not None:
             self._isr_changes.propose(hosted, isr)
 
@@ -64,18 +70,20 @@ class IsrKeeper:
         """When `tick` has something to do."""
         return min(self._lag_check_ms, self._refused_ms)
 
-    def tick(self, now_ms: int) -> None:
-        """Try refused growth again, and look for laggards every half lag time."""
+    def tick(self, now_ms: int) -> bool:
+        """Try refused growth again, and look for laggards every half lag time; whether it did."""
         if now_ms >= self._refused_ms:
             self._refused_ms = NEVER_MS
             refused = self._refused
             self._refused = {}
             for hosted in refused.values():
                 self.grow(hosted, now_ms)
-        if now_ms >= self._lag_check_ms:
-            self._check_lag(now_ms)
-            half_lag_ms = self._config.replica_lag_ms // 2
-            self._lag_check_ms = now_ms + half_lag_ms if self.leading else NEVER_MS
+        if now_ms < self._lag_check_ms:
+            return False
+        self._check_lag(now_ms)
+        half_lag_ms = self._config.replica_lag_ms // 2
+        self._lag_check_ms = now_ms + half_lag_ms if self.leading else NEVER_MS
+        return True
 
     def _check_lag(self, now_ms: int) -> None:
         for hosted in self.leading.values():

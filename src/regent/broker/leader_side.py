@@ -10,7 +10,7 @@ from collections.abc import Callable
 from regent.broker.broker_config import BrokerConfig
 from regent.broker.broker_effects import AnswerAppend, AnswerFetch, BrokerEffect
 from regent.broker.fetch_session import FetchSession, SessionPosition
-from regent.broker.hosted_partition import HostedPartition, ReplicaRole
+from regent.broker.hosted_partition import HostedPartition, RemoteReplica, ReplicaRole
 from regent.broker.isr_keeper import IsrKeeper
 from regent.broker.log import LogDirectory, LogEntry, Value, weight_of
 from regent.broker.log_failures import LOG_FAILURES, code_of
@@ -64,6 +64,7 @@ class LeaderSide:
 
     def started(self, hosted: HostedPartition, now_ms: int) -> None:
         """A leadership began, or began anew."""
+        self._now_ms = max(self._now_ms, now_ms)
         self._isr_keeper.started(hosted, now_ms)
         self.changed(hosted)
 
@@ -117,7 +118,7 @@ class LeaderSide:
             return ErrorCode.KAFKA_STORAGE_ERROR
         if hosted.role is not ReplicaRole.LEADER:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if acks_all and len(hosted.isr) < self.min_isr_of(name.topic):
+        if acks_all and hosted.is_under_min_isr:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.NONE
 
@@ -134,6 +135,10 @@ class LeaderSide:
     def min_isr_of(self, topic: str) -> int:
         """How many replicas a topic wants in sync."""
         return self.min_isr.get(topic, self._config.min_isr)
+
+    def is_joining(self, remote: RemoteReplica, replica: BrokerId) -> bool:
+        """Whether a follower outside the ISR is worth waiting for, as of the latest time told."""
+        return self._isr_keeper.is_joining(remote, replica, self._now_ms)
 
     def epoch_query(self, query: EpochQuery) -> EpochQueryAnswer:
         """Say where epochs end in the logs led here."""
@@ -201,7 +206,14 @@ class LeaderSide:
         for session in self._sessions.values():
             if session.parked_fetch_id is not None and session.deadline_ms <= now_ms:
                 self._answer_parked(session, ())
-        self._isr_keeper.tick(now_ms)
+        if self._isr_keeper.tick(now_ms):
+            self.stop_waiting_for_the_lost()
+
+    def stop_waiting_for_the_lost(self) -> None:
+        """Commit what waits for followers that were about to join and no longer are."""
+        for hosted in self._isr_keeper.leading.values():
+            if hosted.waiting and hosted.advance_high_watermark():
+                self.changed(hosted)
 
     # --- sessions -----------------------------------------------------------------------------
 
@@ -297,15 +309,16 @@ class LeaderSide:
             start = 0 if hosted is None else hosted.log.start_offset
             return FetchedPartition(name, error, log_start_offset=start)
         high_watermark = hosted.high_watermark
-        if not entries and high_watermark == position.high_watermark_told:
+        start_offset = hosted.log.start_offset
+        if not entries and position.told == (high_watermark, start_offset):
             return None
-        position.high_watermark_told = high_watermark
+        position.told = (high_watermark, start_offset)
         return FetchedPartition(
             name,
             leader_epoch=hosted.leader_epoch,
             fetch_offset=position.fetch_offset,
             high_watermark=high_watermark,
-            log_start_offset=hosted.log.start_offset,
+            log_start_offset=start_offset,
             entries=entries,
         )
 

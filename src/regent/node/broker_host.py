@@ -197,6 +197,11 @@ class BrokerHost:
         self.settle()
         return outcome
 
+    def log_began_later(self, name: TopicPartition) -> None:
+        """Records were deleted; followers delete theirs."""
+        self.core.log_began_later(name)
+        self.settle()
+
     async def serve_follower(self, request: FetchRecords) -> FetchRecordsAnswer:
         """A follower's fetch; one that finds nothing new waits here."""
         fetch = to_fetch(request, next(self._ids))

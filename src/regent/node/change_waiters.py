@@ -26,7 +26,8 @@ class ChangeWaiters:
     async def wait(self, names: Iterable[TopicPartition], timeout_s: float) -> None:
         """Until one of them changes, or so long. Whoever is cancelled is forgotten."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        watched = tuple(names)
+        # A fetch may list a partition twice.
+        watched = frozenset(names)
         for name in watched:
             self._waiting.setdefault(name, {})[waiter] = None
         try:

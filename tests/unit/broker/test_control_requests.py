@@ -1,6 +1,7 @@
 """What a broker does with LeaderAndIsr, UpdateMetadata and StopReplica, and what it refuses."""
 
 import pytest
+from msgspec.structs import replace
 
 from regent.broker.broker_core import BrokerCore
 from regent.broker.broker_effects import AnswerAppend, SendFetch
@@ -359,3 +360,28 @@ def test_a_controller_that_is_not_among_the_live_is_not_known(
     core.update_metadata(update_metadata(*live, controller_id=controller_id))
 
     assert core.metadata.controller_id == known
+
+
+def test_a_new_topic_may_come_where_one_of_its_name_was_moved_away_from() -> None:
+    """The farewell to the old one is all that this broker hears of its deletion."""
+    core = broker()
+    core.leader_and_isr(leader_and_isr((T0, leadership(B1, 3))), NOW_MS)
+    core.stop_replica(stop_replica(T0, 5), NOW_MS)
+    late = leader_and_isr((T0, leadership(B1, 4)))
+    (told,) = core.leader_and_isr(late, NOW_MS).partition_errors
+    assert told == (T0, ErrorCode.STALE_CONTROLLER_EPOCH)
+
+    farewell = PartitionMetadata(
+        topic=T0.topic,
+        partition=T0.partition,
+        controller_epoch=ControllerEpoch(1),
+        leader=LEADER_DURING_DELETE,
+        leader_epoch=LeaderEpoch(5),
+        isr=(),
+        zk_version=ZkVersion(5),
+        replicas=(B2, B3),
+    )
+    core.update_metadata(replace(update_metadata(B1, B2, B3), partitions=(farewell,)))
+    (told,) = core.leader_and_isr(leader_and_isr((T0, leadership(B1, 0))), NOW_MS).partition_errors
+
+    assert told == (T0, ErrorCode.NONE)

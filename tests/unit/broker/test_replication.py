@@ -11,7 +11,7 @@ from regent.broker.broker_effects import (
     SendEpochQuery,
     SendFetch,
 )
-from regent.broker.log import LogEntry, MemoryLogDirectory
+from regent.broker.log import LogEntry, MemoryLog, MemoryLogDirectory
 from regent.broker.replication_requests import (
     EpochQuery,
     EpochQueryAnswer,
@@ -37,6 +37,7 @@ from tests.unit.broker.wiring import (
     leader_and_isr,
     leadership,
     stop_replica,
+    update_metadata,
 )
 
 E1, E2 = LeaderEpoch(1), LeaderEpoch(2)
@@ -467,3 +468,108 @@ def test_a_topics_own_word_on_the_isr_goes_over_the_brokers() -> None:
     core.append(T0, "r1", 1)
 
     assert AnswerAppend(1, ErrorCode.NONE, 0) in core.take_effects()
+
+
+# --- followers that are about to join ---------------------------------------------------------
+
+
+def proposed(core: BrokerCore) -> list[tuple[BrokerId, ...]]:
+    effects = core.take_effects()
+    return [
+        each.isr
+        for effect in effects
+        if isinstance(effect, SendAlterPartition)
+        for each in effect.request.proposals
+    ]
+
+
+def test_a_follower_joins_a_leader_that_never_rests() -> None:
+    """One record is appended while each answer travels; a high watermark at the end would flee."""
+    core = leader(T0, isr=(B1,))
+    core.append(T0, "first", 0)
+    answer = core.fetch(full_fetch(B2, (T0, 0)), NOW_MS)
+    for offset in range(1, 4):
+        assert answer is not None
+        core.append(T0, "next", offset)
+        position = FetchPosition(T0, E1, offset)
+        request = Fetch(B2, offset + 1, answer.session_id, offset, (position,))
+        answer = core.fetch(request, NOW_MS + 2 * offset)
+
+    assert proposed(core) == [(B1, B2)]
+
+
+@pytest.mark.parametrize("how", ["it falls behind", "it dies"])
+def test_nobody_waits_for_a_follower_that_will_not_join(how: str) -> None:
+    core = leader(T0, isr=(B1,))
+    core.append(T0, "a", 1)
+    core.fetch(full_fetch(B2, (T0, 0)), NOW_MS)
+    first = core.fetch(full_fetch(B2, (T0, 1)), NOW_MS)
+    assert first is not None
+    # The controller does not want it yet. It keeps up, so that the next record waits for it.
+    (sent,) = (each for each in core.take_effects() if isinstance(each, SendAlterPartition))
+    refused = IsrVerdict(T0.topic, T0.partition, ErrorCode.INELIGIBLE_REPLICA)
+    core.alter_partition_answered(
+        sent.request_id, AlterPartitionAnswer(verdicts=(refused,)), NOW_MS
+    )
+    core.take_effects()
+    core.append(T0, "b", 2)
+    waits = [each.request_id for each in core.take_effects() if isinstance(each, AnswerAppend)]
+    assert waits == []
+
+    if how == "it dies":
+        core.update_metadata(update_metadata(B1, B3))
+    else:
+        core.tick(NOW_MS + 3 * BrokerConfig().replica_lag_ms)
+
+    answered = [each.request_id for each in core.take_effects() if isinstance(each, AnswerAppend)]
+    assert answered == [2]
+
+
+def test_a_leader_that_restarts_in_its_epoch_lets_in_only_who_has_all_of_its_log() -> None:
+    """The high watermark on disk may be older than what it has acknowledged since."""
+    disk = MemoryLogDirectory()
+    disk.open(T0).append(E1, range(12))
+    disk.checkpoint(T0, 5)
+    core = broker(directory=disk)
+    core.leader_and_isr(leader_and_isr((T0, leadership(isr=(B1, B2)))), NOW_MS)
+
+    core.fetch(full_fetch(B3, (T0, 5)), NOW_MS)
+    assert proposed(core) == []
+
+    core.fetch(full_fetch(B3, (T0, 12)), NOW_MS)
+    assert proposed(core) == [(B1, B2, B3)]
+
+
+def test_an_idle_follower_hears_that_the_log_begins_later() -> None:
+    """Or the deleted records would be back with the next leader."""
+
+    class Trimmed(MemoryLog):
+        start = 0
+
+        @property
+        def start_offset(self) -> int:
+            return self.start
+
+    core = leader(T0, isr=(B1, B2))
+    log = core.hosted[T0].log = Trimmed()
+    log.append(E1, range(3))
+    first = core.fetch(full_fetch(B2, (T0, 3)), NOW_MS)
+    assert first is not None
+    assert core.fetch(Fetch(B2, 2, first.session_id, 1), NOW_MS) is None
+    core.take_effects()
+
+    log.start = 2
+    core.log_began_later(T0)
+
+    (told,) = (each for each in core.take_effects() if isinstance(each, AnswerFetch))
+    assert [each.log_start_offset for each in told.answer.partitions] == [2]
+
+
+def test_a_topic_with_one_replica_needs_no_more_in_sync() -> None:
+    """Kafka's effective min ISR: no more can be wanted than there are replicas."""
+    core = broker(config=BrokerConfig(min_isr=2))
+    core.leader_and_isr(leader_and_isr((T0, leadership(isr=(B1,))), replicas=(B1,)), NOW_MS)
+    core.leader_and_isr(leader_and_isr((T1, leadership(isr=(B1,)))), NOW_MS)
+
+    assert core.append_refusal(T0, acks_all=True) is ErrorCode.NONE
+    assert core.append_refusal(T1, acks_all=True) is ErrorCode.NOT_ENOUGH_REPLICAS

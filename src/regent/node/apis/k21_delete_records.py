@@ -28,4 +28,5 @@ def _delete(target: RecordsToDelete, host: BrokerHost) -> RecordsDeleted:
     start = log_of(hosted).delete_records(target.before_offset, hosted.high_watermark)
     if start is None:
         return RecordsDeleted(target.name, ErrorCode.OFFSET_OUT_OF_RANGE)
+    host.log_began_later(target.name)
     return RecordsDeleted(target.name, low_watermark=start)
