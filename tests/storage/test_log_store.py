@@ -446,3 +446,33 @@ def test_retention_goes_by_the_high_watermark_last_told(tmp_path: Path) -> None:
     store.checkpoint(T0, 2)
     assert store.apply_retention() == 2
     assert store.open(T0).start_offset == 2
+
+
+def test_retention_leaves_a_damaged_log_and_goes_on_with_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is met at every turn, and said once."""
+    config = LogConfig(segment_bytes=100, retention_ms=1)
+    names = [T0, T1, TopicPartition("orders", 2)]
+
+    def open_again() -> LogStore:
+        return LogStore([tmp_path], broker_id=ONE, cluster_id="c1", config_of=lambda _: config)
+
+    store = open_again()
+    for name in names:
+        add(store.open(name), *[batch_of(b"x" * 20)] * 3)
+        store.checkpoint(name, 3)
+    store.close()
+    with (tmp_path / str(T1) / f"{0:020d}.log").open("r+b") as segment:
+        segment.seek(8)
+        segment.write(b"\xff" * 4)
+    store = open_again()
+    assert store.refused == {}, "what was closed cleanly is not read"
+
+    counts = [store.apply_retention() for _ in range(3)]
+
+    assert counts == [6, 0, 0]
+    assert [store.open(name).start_offset for name in names] == [3, 0, 3]
+    assert caplog.text.count("orders-1 is damaged") == 1
+    store.delete(T1)
+    assert add(store.open(T1), batch_of(b"y")) == 0

@@ -163,6 +163,20 @@ def test_damage_that_a_reader_meets_is_met_by_all_who_come_later(tmp_path: Path)
     assert again.end_offset == 24
 
 
+def test_damage_that_retention_meets_is_met_the_next_time_too(tmp_path: Path) -> None:
+    """The indexes are whole, but the first batch is not: its time cannot be known."""
+    config: dict[str, Any] = {"segment_bytes": 400, "index_interval_bytes": 100}
+    filled(tmp_path, **config).close()
+    spoil(segment_files(tmp_path)[0], 9)
+
+    again = open_log(tmp_path, known=CLEAN, now_ms=100_000, retention_ms=1, **config)
+
+    for _ in range(3):
+        with pytest.raises(CorruptLog, match="byte 0, at offset 0"):
+            again.apply_retention(again.end_offset)
+    assert again.start_offset == 0
+
+
 def test_segments_before_the_recovery_point_are_not_read(tmp_path: Path) -> None:
     """A crash must not cost the reading of a terabyte."""
     log = filled(tmp_path, segment_bytes=300)

@@ -8,7 +8,7 @@ that fails takes its logs offline and is reported; the others go on.
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -58,6 +58,8 @@ class LogStore:
         self.refused: dict[TopicPartition, CorruptLog] = {}
         #: What their checkpoints said. It is kept, so that the next start refuses them as well.
         self._refused_known: dict[TopicPartition, LastKnown] = {}
+        #: Logs that are served, and of which some part is known to be damaged.
+        self._found_damaged: set[TopicPartition] = set()
         self._places: dict[TopicPartition, LogDir] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         #: Whom the checkpoint files of a directory may name, logs that are deleted by now included.
@@ -133,6 +135,7 @@ class LogStore:
             (log_dir.path / str(name)).rename(doomed)
             self.refused.pop(name, None)
             self._refused_known.pop(name, None)
+            self._found_damaged.discard(name)
             self._high_watermarks.pop(name, None)
             del self._places[name]
             shutil.rmtree(doomed)
@@ -165,27 +168,27 @@ class LogStore:
     def flush_due(self) -> None:
         """Sync what was promised to be synced by now."""
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.flush_if_due()
 
     def flush_rolled(self) -> None:
         """Sync segments that no longer grow."""
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.flush_rolled()
 
     def apply_retention(self) -> int:
         """Delete segments that may go, by the high watermarks last told; how many that were."""
         count = 0
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 count += log.apply_retention(self.high_watermark(log.name))
         return count
 
     def close(self) -> None:
         """Close every log and leave the directories to the next process, which need not recover."""
         for log in self._logs.values():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.close()
         self.write_checkpoints()
         self._logs.clear()
@@ -203,6 +206,21 @@ class LogStore:
             log_dir.release(closed_cleanly=False)
 
     # --- inside -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _for_itself(self, log: PartitionLog) -> Iterator[None]:
+        """Whatever befalls a log, the others are kept on. Damage is said once."""
+        try:
+            yield
+        except LogDirOffline:
+            # The directory has said so.
+            return
+        except CorruptLog as error:
+            if log.name not in self._found_damaged:
+                self._found_damaged.add(log.name)
+                logger.error(  # noqa: TRY400 - all is said
+                    "%s is damaged, so nothing of it is deleted by age: %s", log.name, error
+                )
 
     def _load_all(self, log_dir: LogDir) -> None:
         with log_dir:

@@ -226,6 +226,7 @@ class PartitionLog:
 
         Nothing beyond the high watermark goes: followers still need it.
         """
+        self._producers.expire(self.config.producer_expiration_ms)
         with self.log_dir:
             bounds = LogBounds(self._start_offset, self._end_offset, high_watermark)
             count = count_expired(self._segments, self.config, bounds, self._clock())
@@ -236,7 +237,6 @@ class PartitionLog:
                 self._segments.remove_first()
             if count:
                 self._begin_at(self._segments.first.base_offset)
-        self._producers.expire(self.config.producer_expiration_ms)
         return count
 
     # --- the disk -----------------------------------------------------------------------------

@@ -81,8 +81,13 @@ class Segment:
         if self._is_loaded:
             return
         self._is_loaded = True
-        if not self._load_files():
-            end_offset = self.end_offset
+        end_offset = self.end_offset
+        try:
+            fits = self._load_files()
+        except CorruptLog:
+            # Else only the first who comes would hear of it.
+            fits = False
+        if not fits:
             for each in self.recover():
                 if isinstance(each, Damage):
                     self._damage = self._corrupt(each)
