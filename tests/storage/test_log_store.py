@@ -269,15 +269,20 @@ def test_changed_settings_reach_open_logs(tmp_path: Path) -> None:
 
 
 def damage(path: Path) -> None:
-    """Let the first of several segments have a wrong byte."""
+    """Let the first of several segments have a wrong byte in what was synced."""
     store = LogStore(
-        [path], broker_id=ONE, cluster_id="c1", config_of=lambda _: LogConfig(segment_bytes=100)
+        [path], broker_id=ONE, cluster_id="c1", config_of=lambda _: LogConfig(segment_bytes=200)
     )
     for name in (T0, T1):
-        add(store.open(name), *[batch_of(b"x" * 20)] * 3)
+        add(store.open(name), batch_of(b"x" * 20))
+        store.open(name).flush()
+        add(store.open(name), *[batch_of(b"x" * 20)] * 2)
+    store.write_checkpoints()
     store.abandon()
     segment = path / str(T0) / f"{0:020d}.log"
-    segment.write_bytes(segment.read_bytes()[:-1] + b"?")
+    content = bytearray(segment.read_bytes())
+    content[70] ^= 0xFF
+    segment.write_bytes(content)
 
 
 def test_a_damaged_log_is_refused_and_the_others_are_served(

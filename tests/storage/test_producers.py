@@ -170,6 +170,25 @@ def test_a_snapshot_of_what_was_torn_away_is_not_believed(tmp_path: Path) -> Non
     assert isinstance(again.admit(from_producer(1)), CheckedBatch)
 
 
+def test_producers_of_torn_segments_are_forgotten(tmp_path: Path) -> None:
+    """Their snapshots stand there still, and tell of batches that are gone."""
+    log = open_log(tmp_path, segment_bytes=300)
+    batches = [from_producer(number, b"x" * 50) for number in range(9)]
+    for batch in batches:
+        add(log, batch)
+    log.close()
+    second = segment_files(tmp_path)[1]
+    second.write_bytes(second.read_bytes()[:-1])
+
+    again = open_log(tmp_path, segment_bytes=300)
+
+    assert again.end_offset == 3
+    assert [known_offset(again, batch) for batch in batches[:3]] == [0, 1, 2]
+    for batch in batches[3:]:
+        add(again, batch)
+    assert again.end_offset == 9
+
+
 def test_a_cut_forgets_exactly_what_it_removes(tmp_path: Path) -> None:
     """Otherwise a producer's retry would be answered with a record that is gone."""
     log = open_log(tmp_path, segment_bytes=300)
