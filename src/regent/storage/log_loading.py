@@ -152,7 +152,7 @@ def _recover(
             if segment.end_offset > next_base_offset:
                 reason = f"the next segment begins at offset {next_base_offset} already"
                 raise _refusal(segment, Damage(segment.size_bytes, reason))
-            segment.save_indexes()
+            segment.unload()
 
 
 def _check(segment: Segment, note: Callable[[BatchHeader], None]) -> Damage | None:
