@@ -144,6 +144,44 @@ def test_a_clean_restart_forgets_nothing_either(tmp_path: Path) -> None:
     assert [known_offset(again, batch) for batch in batches] == [0, 1, 2, 3, 4]
 
 
+def snapshots(path: Path) -> list[int]:
+    return sorted(int(each.stem) for each in path.rglob("*.producers"))
+
+
+def test_clean_restarts_leave_one_snapshot(tmp_path: Path) -> None:
+    """Beside those where a segment begins, which a cut goes back to."""
+    batches = [from_producer(number, b"x" * 50) for number in range(8)]
+    for batch in batches[:7]:
+        log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+        add(log, batch)
+        log.close()
+
+    assert [int(path.stem) for path in segment_files(tmp_path)] == [0, 3, 6]
+    assert snapshots(tmp_path) == [3, 6, 7]
+    log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+    assert [known_offset(log, batch) for batch in batches[2:7]] == [2, 3, 4, 5, 6]
+    log.truncate_to(5)
+    assert snapshots(tmp_path) == [3]
+    assert [known_offset(log, batch) for batch in batches[:5]] == [0, 1, 2, 3, 4]
+    for batch in batches[5:]:
+        add(log, batch)
+    assert log.end_offset == 8
+
+
+def test_a_new_segment_leaves_no_snapshot_within_the_last(tmp_path: Path) -> None:
+    """A log that is never closed again would keep it until it is deleted."""
+    log = open_log(tmp_path, segment_bytes=400)
+    add(log, from_producer(0, b"x" * 50))
+    log.close()
+    assert snapshots(tmp_path) == [1]
+
+    log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+    for number in range(1, 4):
+        add(log, from_producer(number, b"x" * 50))
+
+    assert snapshots(tmp_path) == [3]
+
+
 def test_a_damaged_snapshot_is_made_up_for_by_the_log(tmp_path: Path) -> None:
     """It only saves time."""
     log = open_log(tmp_path)

@@ -268,7 +268,7 @@ class PartitionLog:
             self.flush()
             with self.log_dir:
                 self._segments.active.save_indexes()
-                write_snapshot(self.directory, self._end_offset, self._producers)
+                self._write_snapshot(self._end_offset)
         finally:
             self.abandon()
 
@@ -334,12 +334,23 @@ class PartitionLog:
         active = self._segments.active
         if active.size_bytes:
             self._segments.roll(base_offset)
-            write_snapshot(self.directory, base_offset, self._producers)
+            self._write_snapshot(base_offset)
         elif active.base_offset != base_offset:
             self._segments.remove_last()
             self._segments.add(base_offset)
         self._segment_since_ms = self._clock()
         self._has_new_files = True
+
+    def _write_snapshot(self, offset: int) -> None:
+        """Note the producers. Older snapshots stay only where a segment begins.
+
+        Each clean end leaves one within a segment, which nobody needs after the next.
+        """
+        write_snapshot(self.directory, offset, self._producers)
+        needed = {offset, *(segment.base_offset for segment in self._segments)}
+        for snapshot_offset in snapshot_offsets(self.directory):
+            if snapshot_offset not in needed:
+                remove_snapshot(self.directory, snapshot_offset)
 
     def _cut(self, offset: int) -> None:
         self._lower(offset)
