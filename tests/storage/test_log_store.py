@@ -1,14 +1,17 @@
 """All logs of a broker: found again, deleted for good, and failing one directory at a time."""
 
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from regent.errors import BadInput, CorruptLog, LogDirOffline
 from regent.model.ids import BrokerId, TopicPartition
+from regent.storage import log_store
 from regent.storage.checkpoints import CheckpointFile, read_checkpoint, write_checkpoint
 from regent.storage.log_config import LogConfig
 from regent.storage.log_store import LogStore
@@ -128,6 +131,105 @@ def test_a_deleted_log_is_gone_and_its_name_is_free(tmp_path: Path) -> None:
     assert store.open(T0).end_offset == 0
 
 
+def with_a_past(path: Path) -> LogStore:
+    """T0 has records, some deleted, and all that is known of it is on disk."""
+    store = open_store(path)
+    add(store.open(T0), *[batch_of(b"old")] * 9)
+    store.open(T0).flush()
+    store.open(T0).delete_records(5, high_watermark=9)
+    store.checkpoint(T0, 9)
+    store.write_checkpoints()
+    return store
+
+
+def delete_and_go_on(store: LogStore, _path: Path) -> LogStore:
+    store.delete(T0)
+    return store
+
+
+def delete_and_be_killed(store: LogStore, path: Path) -> LogStore:
+    store.delete(T0)
+    store.abandon()
+    return open_store(path)
+
+
+def delete_after_a_restart(store: LogStore, path: Path) -> LogStore:
+    store.abandon()
+    store = open_store(path)
+    store.delete(T0)
+    return store
+
+
+def remove_the_folder(store: LogStore, path: Path) -> LogStore:
+    store.abandon()
+    shutil.rmtree(path / str(T0))
+    return open_store(path)
+
+
+def write_and_delete_twice(store: LogStore, _path: Path) -> LogStore:
+    """The second one is known by its recovery point alone."""
+    store.delete(T0)
+    log = store.open(T0)
+    add(log, *[batch_of(b"second")] * 4)
+    log.flush()
+    log.truncate_to(3)
+    store.delete(T0)
+    return store
+
+
+@pytest.mark.parametrize(
+    "delete",
+    [
+        delete_and_go_on,
+        delete_and_be_killed,
+        delete_after_a_restart,
+        remove_the_folder,
+        write_and_delete_twice,
+    ],
+)
+def test_a_log_inherits_nothing_from_a_deleted_one_of_its_name(
+    tmp_path: Path, delete: Callable[[LogStore, Path], LogStore]
+) -> None:
+    """It would begin, after a crash, where the old one did: without its first records."""
+    store = delete(with_a_past(tmp_path), tmp_path)
+    add(store.open(T0), batch_of(b"new"), batch_of(b"new"))
+    store.abandon()
+
+    for file in CheckpointFile:
+        assert T0 not in read_checkpoint(tmp_path, file), file
+    again = open_store(tmp_path)
+    assert values_from(again.open(T0)) == [(0, b"new"), (1, b"new")]
+    assert (again.high_watermark(T0), again.open(T0).recovery_point) == (0, 0)
+
+
+def test_a_new_log_writes_checkpoints_only_if_they_name_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic may have thousands of partitions, and may be deleted and made again."""
+    store = open_store(tmp_path)
+    names = [TopicPartition("t", number) for number in range(10)]
+    for name in names:
+        store.open(name)
+    store.write_checkpoints()
+    written: list[CheckpointFile] = []
+
+    def note_and_write(
+        directory: Path, file: CheckpointFile, offsets: Mapping[TopicPartition, int]
+    ) -> None:
+        written.append(file)
+        write_checkpoint(directory, file, offsets)
+
+    monkeypatch.setattr(log_store, "write_checkpoint", note_and_write)
+
+    for name in names:
+        store.delete(name)
+    assert written == []
+    for name in names:
+        store.open(name)
+
+    assert sorted(written) == sorted(CheckpointFile), "each once, for all ten"
+
+
 def test_an_interrupted_deletion_is_finished(tmp_path: Path) -> None:
     (tmp_path / "orders-0.0123456789abcdef-delete").mkdir(parents=True)
     (tmp_path / "lost+found").mkdir()
@@ -167,15 +269,20 @@ def test_changed_settings_reach_open_logs(tmp_path: Path) -> None:
 
 
 def damage(path: Path) -> None:
-    """Let the first of several segments have a wrong byte."""
+    """Let the first of several segments have a wrong byte in what was synced."""
     store = LogStore(
-        [path], broker_id=ONE, cluster_id="c1", config_of=lambda _: LogConfig(segment_bytes=100)
+        [path], broker_id=ONE, cluster_id="c1", config_of=lambda _: LogConfig(segment_bytes=200)
     )
     for name in (T0, T1):
-        add(store.open(name), *[batch_of(b"x" * 20)] * 3)
+        add(store.open(name), batch_of(b"x" * 20))
+        store.open(name).flush()
+        add(store.open(name), *[batch_of(b"x" * 20)] * 2)
+    store.write_checkpoints()
     store.abandon()
     segment = path / str(T0) / f"{0:020d}.log"
-    segment.write_bytes(segment.read_bytes()[:-1] + b"?")
+    content = bytearray(segment.read_bytes())
+    content[70] ^= 0xFF
+    segment.write_bytes(content)
 
 
 def test_a_damaged_log_is_refused_and_the_others_are_served(
@@ -344,3 +451,33 @@ def test_retention_goes_by_the_high_watermark_last_told(tmp_path: Path) -> None:
     store.checkpoint(T0, 2)
     assert store.apply_retention() == 2
     assert store.open(T0).start_offset == 2
+
+
+def test_retention_leaves_a_damaged_log_and_goes_on_with_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is met at every turn, and said once."""
+    config = LogConfig(segment_bytes=100, retention_ms=1)
+    names = [T0, T1, TopicPartition("orders", 2)]
+
+    def open_again() -> LogStore:
+        return LogStore([tmp_path], broker_id=ONE, cluster_id="c1", config_of=lambda _: config)
+
+    store = open_again()
+    for name in names:
+        add(store.open(name), *[batch_of(b"x" * 20)] * 3)
+        store.checkpoint(name, 3)
+    store.close()
+    with (tmp_path / str(T1) / f"{0:020d}.log").open("r+b") as segment:
+        segment.seek(8)
+        segment.write(b"\xff" * 4)
+    store = open_again()
+    assert store.refused == {}, "what was closed cleanly is not read"
+
+    counts = [store.apply_retention() for _ in range(3)]
+
+    assert counts == [6, 0, 0]
+    assert [store.open(name).start_offset for name in names] == [3, 0, 3]
+    assert caplog.text.count("orders-1 is damaged") == 1
+    store.delete(T1)
+    assert add(store.open(T1), batch_of(b"y")) == 0

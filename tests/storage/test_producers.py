@@ -144,6 +144,44 @@ def test_a_clean_restart_forgets_nothing_either(tmp_path: Path) -> None:
     assert [known_offset(again, batch) for batch in batches] == [0, 1, 2, 3, 4]
 
 
+def snapshots(path: Path) -> list[int]:
+    return sorted(int(each.stem) for each in path.rglob("*.producers"))
+
+
+def test_clean_restarts_leave_one_snapshot(tmp_path: Path) -> None:
+    """Beside those where a segment begins, which a cut goes back to."""
+    batches = [from_producer(number, b"x" * 50) for number in range(8)]
+    for batch in batches[:7]:
+        log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+        add(log, batch)
+        log.close()
+
+    assert [int(path.stem) for path in segment_files(tmp_path)] == [0, 3, 6]
+    assert snapshots(tmp_path) == [3, 6, 7]
+    log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+    assert [known_offset(log, batch) for batch in batches[2:7]] == [2, 3, 4, 5, 6]
+    log.truncate_to(5)
+    assert snapshots(tmp_path) == [3]
+    assert [known_offset(log, batch) for batch in batches[:5]] == [0, 1, 2, 3, 4]
+    for batch in batches[5:]:
+        add(log, batch)
+    assert log.end_offset == 8
+
+
+def test_a_new_segment_leaves_no_snapshot_within_the_last(tmp_path: Path) -> None:
+    """A log that is never closed again would keep it until it is deleted."""
+    log = open_log(tmp_path, segment_bytes=400)
+    add(log, from_producer(0, b"x" * 50))
+    log.close()
+    assert snapshots(tmp_path) == [1]
+
+    log = open_log(tmp_path, known=CLEAN, segment_bytes=400)
+    for number in range(1, 4):
+        add(log, from_producer(number, b"x" * 50))
+
+    assert snapshots(tmp_path) == [3]
+
+
 def test_a_damaged_snapshot_is_made_up_for_by_the_log(tmp_path: Path) -> None:
     """It only saves time."""
     log = open_log(tmp_path)
@@ -168,6 +206,25 @@ def test_a_snapshot_of_what_was_torn_away_is_not_believed(tmp_path: Path) -> Non
 
     assert known_offset(again, from_producer(0)) == 0
     assert isinstance(again.admit(from_producer(1)), CheckedBatch)
+
+
+def test_producers_of_torn_segments_are_forgotten(tmp_path: Path) -> None:
+    """Their snapshots stand there still, and tell of batches that are gone."""
+    log = open_log(tmp_path, segment_bytes=300)
+    batches = [from_producer(number, b"x" * 50) for number in range(9)]
+    for batch in batches:
+        add(log, batch)
+    log.close()
+    second = segment_files(tmp_path)[1]
+    second.write_bytes(second.read_bytes()[:-1])
+
+    again = open_log(tmp_path, segment_bytes=300)
+
+    assert again.end_offset == 3
+    assert [known_offset(again, batch) for batch in batches[:3]] == [0, 1, 2]
+    for batch in batches[3:]:
+        add(again, batch)
+    assert again.end_offset == 9
 
 
 def test_a_cut_forgets_exactly_what_it_removes(tmp_path: Path) -> None:
@@ -222,14 +279,14 @@ def test_whoever_copies_old_records_is_not_silent(tmp_path: Path) -> None:
 
 def test_producers_that_damage_hides_are_not_taken_for_unknown(tmp_path: Path) -> None:
     """A cut that could not find out about them is not over until it can."""
-    log = open_log(tmp_path, segment_bytes=200)
+    log = open_log(tmp_path, segment_bytes=400)
     for number in range(4):
         add(log, from_producer(number, b"x" * 80))
     for path in tmp_path.rglob("*.producers"):
         path.unlink()
     first = segment_files(tmp_path)[0]
     sound = first.read_bytes()
-    first.write_bytes(bytes(len(sound)))
+    first.write_bytes(sound[: len(sound) // 2].ljust(len(sound), b"\0"))
 
     for _ in range(2):
         with pytest.raises(CorruptLog):

@@ -13,6 +13,7 @@ from regent.errors import CorruptLog
 from regent.storage.leader_epochs import EPOCH_FILE_NAME
 from regent.storage.log_loading import LastKnown
 from regent.storage.partition_log import OffsetAtTime, PartitionLog
+from regent.storage.segment import Segment
 from tests.storage.batches import (
     E1,
     E2,
@@ -120,15 +121,82 @@ def test_a_damaged_older_segment_refuses_the_log(tmp_path: Path) -> None:
     """Serving what is around the hole would hide that acknowledged records are gone."""
     filled(tmp_path, segment_bytes=300).abandon()
     segment = segment_files(tmp_path)[1]
-    before = segment.read_bytes()
     spoil(segment, 70)
+    sizes = [path.stat().st_size for path in segment_files(tmp_path)]
 
     with pytest.raises(CorruptLog) as refused:
-        open_log(tmp_path, segment_bytes=300)
+        open_log(tmp_path, segment_bytes=300, known=LastKnown(recovery_point=5))
 
     assert str(segment) in str(refused.value)
     assert (refused.value.position, refused.value.offset) == (0, int(segment.stem))
-    assert len(segment.read_bytes()) == len(before), "nothing is cut off"
+    assert [path.stat().st_size for path in segment_files(tmp_path)] == sizes, "nothing is cut off"
+
+
+def spoil_second_batch(segment: Path) -> None:
+    spoil(segment, segment.stat().st_size // 2 + 70)
+
+
+def zero_second_batch(segment: Path) -> None:
+    content = segment.read_bytes()
+    segment.write_bytes(content[: len(content) // 2].ljust(len(content), b"\0"))
+
+
+def tear_second_batch(segment: Path) -> None:
+    segment.write_bytes(segment.read_bytes()[:-20])
+
+
+@pytest.mark.parametrize("tear", [spoil_second_batch, zero_second_batch, tear_second_batch])
+@pytest.mark.parametrize("recovery_point", [0, 4, 6])
+def test_a_torn_segment_that_was_not_synced_ends_the_log(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    tear: Callable[[Path], None],
+    recovery_point: int,
+) -> None:
+    """The power failed: of files that were written one after the other, any may be torn."""
+    config: dict[str, Any] = {"segment_bytes": 300, "index_interval_bytes": 100}
+    log = filled(tmp_path, **config)
+    before = values_from(log)
+    log.abandon()
+    segments = segment_files(tmp_path)
+    later_bytes = sum(path.stat().st_size for path in segments[2:])
+    tear(segments[1])
+
+    again = open_log(tmp_path, known=LastKnown(recovery_point=recovery_point), **config)
+
+    assert values_from(again) == before[:6]
+    assert (again.end_offset, again.recovery_point) == (6, recovery_point)
+    assert segment_files(tmp_path) == segments[:2]
+    assert f"{len(segments) - 2} segments after it, with {later_bytes} bytes" in caplog.text
+    files = sorted(path.name for path in (tmp_path / str(T0)).iterdir() if path.stem.isdigit())
+    assert max(files) < f"{5:020}", "no index or snapshot of what is gone is left"
+    assert again._epochs.entries == ((1, 0),)
+    assert add(again, batch_of(b"next", timestamp=900), leader_epoch=E2) == 6
+    again.close()
+    again = open_log(tmp_path, known=CLEAN, **config)
+    assert values_from(again) == [*before[:6], (6, b"next")]
+    assert again._epochs.entries == ((1, 0), (2, 6))
+    assert again.offset_for_timestamp(201) == OffsetAtTime(6, 900)
+
+
+def test_later_segments_go_before_the_damage_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crash in between must leave a log that is cut again, and not one with a hole."""
+    filled(tmp_path, segment_bytes=300).abandon()
+    segments = segment_files(tmp_path)
+    spoil_second_batch(segments[1])
+
+    def be_killed(_segment: Segment, _position: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Segment, "cut", be_killed)
+        with pytest.raises(KeyboardInterrupt):
+            open_log(tmp_path, segment_bytes=300)
+
+    assert segment_files(tmp_path) == segments[:2]
+    assert open_log(tmp_path, segment_bytes=300).end_offset == 6
 
 
 def test_damage_below_the_recovery_point_refuses_the_log(tmp_path: Path) -> None:
@@ -161,6 +229,20 @@ def test_damage_that_a_reader_meets_is_met_by_all_who_come_later(tmp_path: Path)
             again.read(0, 1_000)
     assert values_from(again, 6)[0] == (6, b"3")
     assert again.end_offset == 24
+
+
+def test_damage_that_retention_meets_is_met_the_next_time_too(tmp_path: Path) -> None:
+    """The indexes are whole, but the first batch is not: its time cannot be known."""
+    config: dict[str, Any] = {"segment_bytes": 400, "index_interval_bytes": 100}
+    filled(tmp_path, **config).close()
+    spoil(segment_files(tmp_path)[0], 9)
+
+    again = open_log(tmp_path, known=CLEAN, now_ms=100_000, retention_ms=1, **config)
+
+    for _ in range(3):
+        with pytest.raises(CorruptLog, match="byte 0, at offset 0"):
+            again.apply_retention(again.end_offset)
+    assert again.start_offset == 0
 
 
 def test_segments_before_the_recovery_point_are_not_read(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Opening a log: what is on disk, how much of it is whole, and what follows from it.
 
 After a clean shutdown the files are taken at their word. After a crash every batch from the
-recovery point on is checked. Whatever stands torn or damaged at the end of the last segment was
-never synced, and is cut off. Damage anywhere else means that records which were safe are gone: then
-the log is refused, because serving the rest would hide the loss.
+recovery point on is checked. What is torn or damaged there was never synced, and is cut off with
+all that comes after it, later segments included. Damage below the recovery point means that records
+which were safe are gone: then the log is refused, because serving the rest would hide the loss.
 """
 
 import logging
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from regent.errors import CorruptLog
 from regent.model.ids import LeaderEpoch
+from regent.storage.atomic_file import sync_directory
 from regent.storage.clock import Clock
 from regent.storage.leader_epochs import LeaderEpochs
 from regent.storage.log_config import LogConfig
@@ -140,26 +141,18 @@ def _recover(
         _note_epoch(epochs, header)
 
     for segment in unsafe:
-        is_last = segment is segments.active
-        next_base_offset = None if is_last else segment.end_offset
+        next_base_offset = None if segment is segments.active else segment.end_offset
         damage = _check(segment, note)
         if damage is not None:
-            if not is_last or segment.end_offset < recovery_point:
+            if segment.end_offset < recovery_point:
                 raise _refusal(segment, damage)
-            logger.warning(
-                "%s: %d bytes from position %d, offset %d on are cut off: %s",
-                segment.path,
-                segment.size_bytes - damage.position,
-                damage.position,
-                segment.end_offset,
-                damage.reason,
-            )
-            segment.cut(damage.position)
+            _cut_off(segments, segment, damage)
+            return
         if next_base_offset is not None:
             if segment.end_offset > next_base_offset:
                 reason = f"the next segment begins at offset {next_base_offset} already"
                 raise _refusal(segment, Damage(segment.size_bytes, reason))
-            segment.save_indexes()
+            segment.unload()
 
 
 def _check(segment: Segment, note: Callable[[BatchHeader], None]) -> Damage | None:
@@ -168,6 +161,31 @@ def _check(segment: Segment, note: Callable[[BatchHeader], None]) -> Damage | No
             return each
         note(each)
     return None
+
+
+def _cut_off(segments: SegmentList, segment: Segment, damage: Damage) -> None:
+    """End the log where the damage begins."""
+    logger.warning(
+        "%s: %d bytes from position %d, offset %d on are cut off: %s",
+        segment.path,
+        segment.size_bytes - damage.position,
+        damage.position,
+        segment.end_offset,
+        damage.reason,
+    )
+    later = [each for each in segments if each.base_offset > segment.base_offset]
+    if later:
+        logger.warning(
+            "%s: so are all %d segments after it, with %d bytes",
+            segment.path,
+            len(later),
+            sum(each.size_bytes for each in later),
+        )
+        for _ in later:
+            segments.remove_last()
+        # Were the damage cut off first, a crash could leave a hole that nobody sees.
+        sync_directory(segments.directory)
+    segment.cut(damage.position)
 
 
 def _refusal(segment: Segment, damage: Damage) -> CorruptLog:

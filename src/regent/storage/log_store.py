@@ -8,7 +8,7 @@ that fails takes its logs offline and is reported; the others go on.
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 from uuid import uuid4
@@ -58,8 +58,12 @@ class LogStore:
         self.refused: dict[TopicPartition, CorruptLog] = {}
         #: What their checkpoints said. It is kept, so that the next start refuses them as well.
         self._refused_known: dict[TopicPartition, LastKnown] = {}
+        #: Logs that are served, and of which some part is known to be damaged.
+        self._found_damaged: set[TopicPartition] = set()
         self._places: dict[TopicPartition, LogDir] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
+        #: Whom the checkpoint files of a directory may name, logs that are deleted by now included.
+        self._checkpointed: dict[LogDir, set[TopicPartition]] = {d: set() for d in self._log_dirs}
         try:
             for log_dir in self._log_dirs:
                 log_dir.claim()
@@ -94,7 +98,9 @@ class LogStore:
             raise self.refused[name]
         log = self._logs.get(name)
         if log is None:
-            log = self._logs[name] = self._open(self._emptiest(), name, LastKnown())
+            log_dir = self._emptiest()
+            self._forget_predecessor(log_dir, name)
+            log = self._logs[name] = self._open(log_dir, name, LastKnown())
         return log
 
     def has(self, name: TopicPartition) -> bool:
@@ -111,9 +117,11 @@ class LogStore:
         return None if log_dir is None else log_dir.path
 
     def delete(self, name: TopicPartition) -> None:
-        """Remove the log and its checkpoints; one that is not there is no error.
+        """Remove the log; one that is not there is no error.
 
         Once renamed it is gone for good: what a crash leaves of it is removed at the next start.
+        The checkpoint files may name it until they are written next, which is before there can be
+        another log of that name.
         """
         log_dir = self._places.get(name)
         if log_dir is None:
@@ -127,6 +135,7 @@ class LogStore:
             (log_dir.path / str(name)).rename(doomed)
             self.refused.pop(name, None)
             self._refused_known.pop(name, None)
+            self._found_damaged.discard(name)
             self._high_watermarks.pop(name, None)
             del self._places[name]
             shutil.rmtree(doomed)
@@ -152,39 +161,34 @@ class LogStore:
         """Write high watermarks, recovery points and start offsets of every directory."""
         for log_dir in self._live():
             with suppress(LogDirOffline), log_dir:
-                marks = {n: self.high_watermark(n) for n in self._names_in(log_dir)}
-                write_checkpoint(log_dir.path, CheckpointFile.REPLICATION_OFFSETS, marks)
-                starts = {log.name: log.start_offset for log in self._logs_in(log_dir)}
-                starts |= {n: known.start_offset for n, known in self._refused_in(log_dir)}
-                write_checkpoint(log_dir.path, CheckpointFile.LOG_START_OFFSETS, starts)
-                self._write_recovery_points(log_dir)
+                self._write_checkpoints(log_dir)
 
     # --- what time brings ---------------------------------------------------------------------
 
     def flush_due(self) -> None:
         """Sync what was promised to be synced by now."""
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.flush_if_due()
 
     def flush_rolled(self) -> None:
         """Sync segments that no longer grow."""
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.flush_rolled()
 
     def apply_retention(self) -> int:
         """Delete segments that may go, by the high watermarks last told; how many that were."""
         count = 0
         for log in self._live_logs():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 count += log.apply_retention(self.high_watermark(log.name))
         return count
 
     def close(self) -> None:
         """Close every log and leave the directories to the next process, which need not recover."""
         for log in self._logs.values():
-            with suppress(LogDirOffline):
+            with self._for_itself(log):
                 log.close()
         self.write_checkpoints()
         self._logs.clear()
@@ -203,11 +207,27 @@ class LogStore:
 
     # --- inside -------------------------------------------------------------------------------
 
+    @contextmanager
+    def _for_itself(self, log: PartitionLog) -> Iterator[None]:
+        """Whatever befalls a log, the others are kept on. Damage is said once."""
+        try:
+            yield
+        except LogDirOffline:
+            # The directory has said so.
+            return
+        except CorruptLog as error:
+            if log.name not in self._found_damaged:
+                self._found_damaged.add(log.name)
+                logger.error(  # noqa: TRY400 - all is said
+                    "%s is damaged, so nothing of it is deleted by age: %s", log.name, error
+                )
+
     def _load_all(self, log_dir: LogDir) -> None:
         with log_dir:
             points = read_checkpoint(log_dir.path, CheckpointFile.RECOVERY_POINTS)
             starts = read_checkpoint(log_dir.path, CheckpointFile.LOG_START_OFFSETS)
             marks = read_checkpoint(log_dir.path, CheckpointFile.REPLICATION_OFFSETS)
+            self._checkpointed[log_dir] = {*points, *starts, *marks}
             for name in self._find(log_dir):
                 self._high_watermarks[name] = marks.get(name, 0)
                 known = LastKnown(
@@ -253,9 +273,28 @@ class LogStore:
             lower_recovery_point=lambda: self._write_recovery_points(log_dir),
         )
 
+    def _forget_predecessor(self, log_dir: LogDir, name: TopicPartition) -> None:
+        """Let no checkpoint on disk name a log before it is made.
+
+        After a crash it would begin where a deleted one of its name did, without its own records.
+        """
+        if name in self._checkpointed[log_dir]:
+            with log_dir:
+                self._write_checkpoints(log_dir)
+
+    def _write_checkpoints(self, log_dir: LogDir) -> None:
+        marks = {name: self.high_watermark(name) for name in self._names_in(log_dir)}
+        write_checkpoint(log_dir.path, CheckpointFile.REPLICATION_OFFSETS, marks)
+        starts = {log.name: log.start_offset for log in self._logs_in(log_dir)}
+        starts |= {name: known.start_offset for name, known in self._refused_in(log_dir)}
+        write_checkpoint(log_dir.path, CheckpointFile.LOG_START_OFFSETS, starts)
+        self._write_recovery_points(log_dir)
+        self._checkpointed[log_dir] = set(marks)
+
     def _write_recovery_points(self, log_dir: LogDir) -> None:
         points = {log.name: log.recovery_point for log in self._logs_in(log_dir)}
         points |= {name: known.recovery_point for name, known in self._refused_in(log_dir)}
+        self._checkpointed[log_dir] |= points.keys()
         write_checkpoint(log_dir.path, CheckpointFile.RECOVERY_POINTS, points)
 
     def _emptiest(self) -> LogDir:

@@ -51,7 +51,7 @@ class OffsetIndex:
         entries = array("i", bytes(_ENTRY_BYTES * len(self._positions)))
         entries[0::2] = self._relative_offsets
         entries[1::2] = self._positions
-        _to_big_endian(entries)
+        to_big_endian(entries)
         replace_file(path, entries.tobytes(), sync=False)
 
     def _entry(self, number: int) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def load_offset_index(path: Path, segment_bytes: int) -> OffsetIndex | None:
     if len(content) % _ENTRY_BYTES:
         return None
     entries = array("i", content)
-    _to_big_endian(entries)
+    to_big_endian(entries)
     relative_offsets, positions = entries[0::2], entries[1::2]
     if not (_grows(relative_offsets) and _grows(positions)):
         return None
@@ -77,7 +77,8 @@ def load_offset_index(path: Path, segment_bytes: int) -> OffsetIndex | None:
     return OffsetIndex(relative_offsets, positions)
 
 
-def _to_big_endian(numbers: "array[int]") -> None:
+def to_big_endian(numbers: "array[int]") -> None:
+    """From this machine's order of bytes to the files', or back."""
     if sys.byteorder == "little":
         numbers.byteswap()
 

@@ -226,6 +226,7 @@ class PartitionLog:
 
         Nothing beyond the high watermark goes: followers still need it.
         """
+        self._producers.expire(self.config.producer_expiration_ms)
         with self.log_dir:
             bounds = LogBounds(self._start_offset, self._end_offset, high_watermark)
             count = count_expired(self._segments, self.config, bounds, self._clock())
@@ -236,7 +237,6 @@ class PartitionLog:
                 self._segments.remove_first()
             if count:
                 self._begin_at(self._segments.first.base_offset)
-        self._producers.expire(self.config.producer_expiration_ms)
         return count
 
     # --- the disk -----------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class PartitionLog:
             self.flush()
             with self.log_dir:
                 self._segments.active.save_indexes()
-                write_snapshot(self.directory, self._end_offset, self._producers)
+                self._write_snapshot(self._end_offset)
         finally:
             self.abandon()
 
@@ -334,12 +334,23 @@ class PartitionLog:
         active = self._segments.active
         if active.size_bytes:
             self._segments.roll(base_offset)
-            write_snapshot(self.directory, base_offset, self._producers)
+            self._write_snapshot(base_offset)
         elif active.base_offset != base_offset:
             self._segments.remove_last()
             self._segments.add(base_offset)
         self._segment_since_ms = self._clock()
         self._has_new_files = True
+
+    def _write_snapshot(self, offset: int) -> None:
+        """Note the producers. Older snapshots stay only where a segment begins.
+
+        Each clean end leaves one within a segment, which nobody needs after the next.
+        """
+        write_snapshot(self.directory, offset, self._producers)
+        needed = {offset, *(segment.base_offset for segment in self._segments)}
+        for snapshot_offset in snapshot_offsets(self.directory):
+            if snapshot_offset not in needed:
+                remove_snapshot(self.directory, snapshot_offset)
 
     def _cut(self, offset: int) -> None:
         self._lower(offset)

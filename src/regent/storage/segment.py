@@ -43,6 +43,8 @@ class Segment:
         self._index = OffsetIndex()
         self._times = TimeIndex()
         self._unindexed_bytes = 0
+        #: Whether the indexes were made again, and their files were not.
+        self._must_save = False
         #: Found when the indexes were made again. Nothing before or after it is served.
         self._damage: CorruptLog | None = None
         #: Where batches begin, by base offset: readers mostly want the latest.
@@ -65,7 +67,7 @@ class Segment:
         self._recent.clear()
         self._unindexed_bytes = 0
         self.end_offset = self.base_offset
-        self._is_loaded = True
+        self._is_loaded = self._must_save = True
         for each in checked_headers(self._file(), self.size_bytes, self.base_offset):
             if isinstance(each, Damage):
                 yield each
@@ -81,8 +83,13 @@ class Segment:
         if self._is_loaded:
             return
         self._is_loaded = True
-        if not self._load_files():
-            end_offset = self.end_offset
+        end_offset = self.end_offset
+        try:
+            fits = self._load_files()
+        except CorruptLog:
+            # Else only the first who comes would hear of it.
+            fits = False
+        if not fits:
             for each in self.recover():
                 if isinstance(each, Damage):
                     self._damage = self._corrupt(each)
@@ -95,6 +102,20 @@ class Segment:
         if self._is_loaded:
             self._index.save(self._index_path)
             self._times.save(self._time_index_path)
+            self._must_save = False
+
+    def forget_recent(self) -> None:
+        """Others have the latest batches from now on; these are found by the index."""
+        self._recent = {}
+
+    def unload(self) -> None:
+        """Let go of the indexes, which no longer grow; whoever needs them loads them again."""
+        if self._is_loaded and self.size_bytes and self._damage is None:
+            if self._must_save:
+                self.save_indexes()
+            self._index, self._times = OffsetIndex(), TimeIndex()
+            self.forget_recent()
+            self._is_loaded = False
 
     # --- writing ------------------------------------------------------------------------------
 
@@ -230,10 +251,13 @@ class Segment:
         self._times.see(header.max_timestamp, relative_offset)
         if not position:
             self.first_timestamp = header.max_timestamp
+        self._remember(position, base_offset)
+        self.end_offset = base_offset + header.last_offset_delta + 1
+
+    def _remember(self, position: int, base_offset: int) -> None:
         if len(self._recent) >= _RECENT_MAX:
             self._recent.clear()
         self._recent[base_offset] = position
-        self.end_offset = base_offset + header.last_offset_delta + 1
 
     def _load_files(self) -> bool:
         """Take over the index files and find the end; False if something does not fit."""
@@ -289,7 +313,7 @@ class Segment:
                 if position == start:
                     return position + header.batch_bytes
                 # Whoever reads on in order will come for this one next.
-                self._recent[header.base_offset] = position
+                self._remember(position, header.base_offset)
                 return position
         return self.size_bytes
 

@@ -59,8 +59,15 @@ class SegmentList:
             self.add(base_offset)
 
     def roll(self, base_offset: int) -> Segment:
-        """Complete the active segment and begin another."""
+        """Complete the active segment and begin another.
+
+        Most segments are never read again, so that older ones go out of memory. The one that is
+        complete now stays: readers are still on their way through it.
+        """
+        for segment in self._segments[:-1]:
+            segment.unload()
         self.active.save_indexes()
+        self.active.forget_recent()
         return self.add(base_offset)
 
     def is_full_for(

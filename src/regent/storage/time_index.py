@@ -5,28 +5,34 @@ timestamp so far, relative offset of its batch) from the moment it is complete. 
 the largest timestamp of the segment. Like the offset index it can be made again.
 """
 
-import struct
+from array import array
 from bisect import bisect_left
+from operator import le, lt
 from pathlib import Path
 from typing import Final
 
 from regent.storage.atomic_file import replace_file
+from regent.storage.offset_index import to_big_endian
 from regent.storage.record_batch import NO_TIMESTAMP
 
-_ENTRY: Final = struct.Struct(">qi")
+_TIMESTAMP_BYTES: Final = 8
+_OFFSET_BYTES: Final = 4
+_ENTRY_BYTES: Final = _TIMESTAMP_BYTES + _OFFSET_BYTES
 TIME_INDEX_SUFFIX: Final = ".timeindex"
 
 
 class TimeIndex:
     """Timestamps that no batch before had reached, with the relative offset of the batch."""
 
-    def __init__(self) -> None:
-        self._timestamps: list[int] = []
-        self._relative_offsets: list[int] = []
+    def __init__(
+        self, timestamps: "array[int] | None" = None, relative_offsets: "array[int] | None" = None
+    ) -> None:
+        self._timestamps = array("q") if timestamps is None else timestamps
+        self._relative_offsets = array("i") if relative_offsets is None else relative_offsets
         #: Of all batches, those without an entry included.
-        self.max_timestamp = NO_TIMESTAMP
+        self.max_timestamp = self._timestamps[-1] if self._timestamps else NO_TIMESTAMP
         #: Which batch has it.
-        self.max_relative_offset = 0
+        self.max_relative_offset = self._relative_offsets[-1] if self._relative_offsets else 0
 
     def see(self, timestamp: int, relative_offset: int) -> None:
         """Take a batch into account; batches come in order."""
@@ -57,8 +63,10 @@ class TimeIndex:
     def save(self, path: Path) -> None:
         """Write the file as a whole."""
         self.add()
-        pairs = zip(self._timestamps, self._relative_offsets, strict=True)
-        replace_file(path, b"".join(_ENTRY.pack(*pair) for pair in pairs), sync=False)
+        content = bytearray(_ENTRY_BYTES * len(self._timestamps))
+        _put_column(content, 0, self._timestamps)
+        _put_column(content, _TIMESTAMP_BYTES, self._relative_offsets)
+        replace_file(path, bytes(content), sync=False)
 
 
 def load_time_index(path: Path) -> TimeIndex | None:
@@ -67,14 +75,34 @@ def load_time_index(path: Path) -> TimeIndex | None:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    if len(content) % _ENTRY.size:
+    if len(content) % _ENTRY_BYTES:
         return None
-    index = TimeIndex()
-    last_relative_offset = 0
-    for timestamp, relative_offset in _ENTRY.iter_unpack(content):
-        if timestamp <= index.max_timestamp or relative_offset < last_relative_offset:
-            return None
-        last_relative_offset = relative_offset
-        index.see(timestamp, relative_offset)
-        index.add()
-    return index
+    timestamps = _column(content, 0, array("q"))
+    relative_offsets = _column(content, _TIMESTAMP_BYTES, array("i"))
+    if timestamps and (timestamps[0] <= NO_TIMESTAMP or relative_offsets[0] < 0):
+        return None
+    if not all(map(lt, timestamps, timestamps[1:])):
+        return None
+    if not all(map(le, relative_offsets, relative_offsets[1:])):
+        return None
+    return TimeIndex(timestamps, relative_offsets)
+
+
+def _put_column(content: bytearray, place: int, numbers: "array[int]") -> None:
+    """Write a number into each entry: byte by byte for all at once, which is the fast way."""
+    column = numbers[:]
+    to_big_endian(column)
+    raw, size = column.tobytes(), column.itemsize
+    for number in range(size):
+        content[place + number :: _ENTRY_BYTES] = raw[number::size]
+
+
+def _column(content: bytes, place: int, numbers: "array[int]") -> "array[int]":
+    """Read a number from each entry."""
+    size = numbers.itemsize
+    raw = bytearray(len(content) // _ENTRY_BYTES * size)
+    for number in range(size):
+        raw[number::size] = content[place + number :: _ENTRY_BYTES]
+    numbers.frombytes(raw)
+    to_big_endian(numbers)
+    return numbers
