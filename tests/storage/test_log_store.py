@@ -481,3 +481,65 @@ def test_retention_leaves_a_damaged_log_and_goes_on_with_the_others(
     assert caplog.text.count("orders-1 is damaged") == 1
     store.delete(T1)
     assert add(store.open(T1), batch_of(b"y")) == 0
+
+
+def test_a_cut_below_the_start_is_no_deletion(tmp_path: Path) -> None:
+    """What is written there afterwards would be taken for deleted after a crash."""
+    store = open_store(tmp_path)
+    log = store.open(T0)
+    log.truncate_fully(50)
+    store.write_checkpoints()
+    log.truncate_to(20)
+    add(log, batch_of(b"a"), batch_of(b"b"))
+    store.abandon()
+
+    assert values_from(open_store(tmp_path).open(T0)) == [(20, b"a"), (21, b"b")]
+
+
+def test_of_which_topic_a_log_is_outlives_a_crash(tmp_path: Path) -> None:
+    """In the file that Kafka has for it."""
+    store = open_store(tmp_path)
+    assert store.topic_id(T0) is None
+    store.open(T0)
+    assert store.topic_id(T0) is None
+    store.note_topic_id(T0, "OW0IwXEfTUGoupXGi7b05Q")
+    store.abandon()
+
+    path = tmp_path / str(T0) / "partition.metadata"
+    assert path.read_text() == "version: 0\ntopic_id: OW0IwXEfTUGoupXGi7b05Q\n"
+    again = open_store(tmp_path)
+    assert again.topic_id(T0) == "OW0IwXEfTUGoupXGi7b05Q"
+    again.delete(T0)
+    again.open(T0)
+    assert again.topic_id(T0) is None
+
+
+def test_a_file_that_does_not_say_of_which_topic_a_log_is_says_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(tmp_path)
+    store.open(T0)
+    (tmp_path / str(T0) / "partition.metadata").write_bytes(b"\xff\n")
+
+    assert store.topic_id(T0) is None
+    assert "does not say of which topic" in caplog.text
+
+
+def test_what_is_set_aside_makes_room_and_is_not_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(tmp_path)
+    add(store.open(T0), *[batch_of(b"old")] * 5)
+    store.checkpoint(T0, 5)
+    store.write_checkpoints()
+
+    store.set_aside(T0)
+    add(store.open(T0), batch_of(b"new"))
+    store.abandon()
+
+    again = open_store(tmp_path)
+    assert values_from(again.open(T0)) == [(0, b"new")]
+    assert again.high_watermark(T0) == 0
+    (aside,) = tmp_path.glob("orders-0.*-stray")
+    assert (aside / f"{0:020d}.log").stat().st_size > 0
+    assert str(aside) in caplog.text

@@ -252,7 +252,7 @@ def test_what_a_cut_removes_is_no_longer_trusted(tmp_path: Path) -> None:
     add(log, batch_of(b"a"), batch_of(b"b"))
     log.flush()
     lowered = []
-    log._lower_recovery_point = lambda: lowered.append((log.recovery_point, log.end_offset))
+    log._lower_checkpoints = lambda: lowered.append((log.recovery_point, log.end_offset))
 
     log.truncate_to(1)
 

@@ -174,6 +174,7 @@ class BrokerCore:
                 return ErrorCode.STALE_CONTROLLER_EPOCH
             # Nothing new but the id of a topic that had none.
             self._isr_changes.topic_ids[name.topic] = topic_id
+            self._directory.note_topic_id(name, topic_id)
         elif self.broker_id not in order.assignment.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif leadership.leader_epoch <= self._buried.get(name, LEADER_EPOCH_UNKNOWN):
@@ -181,7 +182,7 @@ class BrokerCore:
         elif hosted is None or leadership.zk_version >= hosted.zk_version:
             if topic_id is not None:
                 self._isr_changes.topic_ids[name.topic] = topic_id
-            self._take_role(hosted or self._host(name), order, now_ms)
+            self._take_role(hosted or self._host(name, topic_id), order, now_ms)
         # A lower partition epoch is passed over without an error, as in Kafka: what is known
         # here is newer.
         return ErrorCode.NONE
@@ -205,7 +206,11 @@ class BrokerCore:
             hosted.follow(order.leadership, order.assignment)
             self._follower_side.started(hosted)
 
-    def _host(self, name: TopicPartition) -> HostedPartition:
+    def _host(self, name: TopicPartition, topic_id: str | None) -> HostedPartition:
+        kept_id = self._directory.topic_id(name)
+        if topic_id is not None and kept_id not in (topic_id, None):
+            # It was deleted while this broker was away, and made again.
+            self._directory.set_aside(name)
         hosted = HostedPartition(
             name,
             self.broker_id,
@@ -213,6 +218,8 @@ class BrokerCore:
             self._leader_side.min_isr_of,
             self._leader_side.is_joining,
         )
+        if topic_id is not None and topic_id != kept_id:
+            self._directory.note_topic_id(name, topic_id)
         saved = self._directory.high_watermark(name)
         hosted.high_watermark = min(saved, hosted.log.end_offset)
         self.hosted[name] = hosted

@@ -102,6 +102,15 @@ class LogDirectory(Protocol):
     def delete(self, name: TopicPartition) -> None:
         """Remove the log and its checkpoint; one that is not there is no error."""
 
+    def topic_id(self, name: TopicPartition) -> str | None:
+        """Of which topic the log is, if that was ever noted."""
+
+    def note_topic_id(self, name: TopicPartition, topic_id: str) -> None:
+        """Of which topic the log is, which must be there."""
+
+    def set_aside(self, name: TopicPartition) -> None:
+        """Make room for another log of that name; this one is of a topic that is gone."""
+
     def names(self) -> tuple[TopicPartition, ...]:
         """All logs on this disk, in order."""
 
@@ -209,6 +218,7 @@ class MemoryLogDirectory:
         self.failed = False
         self._logs: dict[TopicPartition, MemoryLog] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
+        self._topic_ids: dict[TopicPartition, str] = {}
 
     def is_offline(self, _name: TopicPartition) -> bool:
         """One disk, one fate."""
@@ -226,6 +236,19 @@ class MemoryLogDirectory:
         """Remove the log and its checkpoint."""
         self._logs.pop(name, None)
         self._high_watermarks.pop(name, None)
+        self._topic_ids.pop(name, None)
+
+    def topic_id(self, name: TopicPartition) -> str | None:
+        """As it was noted."""
+        return self._topic_ids.get(name)
+
+    def note_topic_id(self, name: TopicPartition, topic_id: str) -> None:
+        """Outlives the broker, like the log."""
+        self._topic_ids[name] = topic_id
+
+    def set_aside(self, name: TopicPartition) -> None:
+        """Nobody looks at it here."""
+        self.delete(name)
 
     def names(self) -> tuple[TopicPartition, ...]:
         """All logs, sorted."""
@@ -243,3 +266,4 @@ class MemoryLogDirectory:
         """Lose everything, as when a disk is replaced."""
         self._logs.clear()
         self._high_watermarks.clear()
+        self._topic_ids.clear()

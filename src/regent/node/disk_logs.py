@@ -171,6 +171,19 @@ class DiskLogDirectory:
         self._logs.pop(name, None)
         self.store.delete(name)
 
+    def topic_id(self, name: TopicPartition) -> str | None:
+        """Of which topic the log is, if that was ever noted."""
+        return self.store.topic_id(name)
+
+    def note_topic_id(self, name: TopicPartition, topic_id: str) -> None:
+        """Of which topic the log is."""
+        self.store.note_topic_id(name, topic_id)
+
+    def set_aside(self, name: TopicPartition) -> None:
+        """Make room for another log of that name."""
+        self._logs.pop(name, None)
+        self.store.set_aside(name)
+
     def names(self) -> tuple[TopicPartition, ...]:
         """All logs, in order."""
         return self.store.names()

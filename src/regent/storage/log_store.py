@@ -22,11 +22,14 @@ from regent.storage.log_dir import FailureListener, LogDir, ignore_failure
 from regent.storage.log_loading import LastKnown
 from regent.storage.meta_properties import check_owner
 from regent.storage.partition_log import PartitionLog
+from regent.storage.topic_id_file import read_topic_id, write_topic_id
 
 #: The settings of a topic's logs.
 ConfigOf: TypeAlias = Callable[[str], LogConfig]
 
 _DELETE_SUFFIX: Final = "-delete"
+#: As Kafka calls what nobody asks for any more.
+_STRAY_SUFFIX: Final = "-stray"
 _NAME_BYTES_MAX: Final = 255
 
 logger = logging.getLogger(__name__)
@@ -124,21 +127,47 @@ class LogStore:
         another log of that name.
         """
         log_dir = self._places.get(name)
+        if log_dir is not None:
+            with log_dir:
+                shutil.rmtree(self._rename(log_dir, name, _DELETE_SUFFIX))
+
+    def set_aside(self, name: TopicPartition) -> None:
+        """Make room for another log of that name; what was there is left for people to look at."""
+        log_dir = self._places.get(name)
+        if log_dir is not None:
+            with log_dir:
+                aside = self._rename(log_dir, name, _STRAY_SUFFIX)
+            logger.warning(
+                "%s is of another topic of that name, which is gone: see %s", name, aside
+            )
+
+    def _rename(self, log_dir: LogDir, name: TopicPartition, ending: str) -> Path:
+        log = self._logs.pop(name, None)
+        if log is not None:
+            log.abandon()
+        suffix = f".{uuid4().hex}{ending}"
+        renamed = log_dir.path / (str(name)[: _NAME_BYTES_MAX - len(suffix)] + suffix)
+        (log_dir.path / str(name)).rename(renamed)
+        self.refused.pop(name, None)
+        self._refused_known.pop(name, None)
+        self._found_damaged.discard(name)
+        self._high_watermarks.pop(name, None)
+        del self._places[name]
+        return renamed
+
+    def topic_id(self, name: TopicPartition) -> str | None:
+        """Of which topic the log is, if that was ever noted."""
+        log_dir = self._places.get(name)
         if log_dir is None:
-            return
+            return None
         with log_dir:
-            log = self._logs.pop(name, None)
-            if log is not None:
-                log.abandon()
-            suffix = f".{uuid4().hex}{_DELETE_SUFFIX}"
-            doomed = log_dir.path / (str(name)[: _NAME_BYTES_MAX - len(suffix)] + suffix)
-            (log_dir.path / str(name)).rename(doomed)
-            self.refused.pop(name, None)
-            self._refused_known.pop(name, None)
-            self._found_damaged.discard(name)
-            self._high_watermarks.pop(name, None)
-            del self._places[name]
-            shutil.rmtree(doomed)
+            return read_topic_id(log_dir.path / str(name))
+
+    def note_topic_id(self, name: TopicPartition, topic_id: str) -> None:
+        """Of which topic the log is, which must be there."""
+        log_dir = self._places[name]
+        with log_dir:
+            write_topic_id(log_dir.path / str(name), topic_id)
 
     def reconfigure(self, topic: str) -> None:
         """A topic's settings have changed: let its open logs know."""
@@ -270,7 +299,7 @@ class LogStore:
             self._config_of(name.topic),
             known=known,
             clock=self._clock,
-            lower_recovery_point=lambda: self._write_recovery_points(log_dir),
+            lower_checkpoints=lambda: self._write_trust(log_dir),
         )
 
     def _forget_predecessor(self, log_dir: LogDir, name: TopicPartition) -> None:
@@ -285,17 +314,18 @@ class LogStore:
     def _write_checkpoints(self, log_dir: LogDir) -> None:
         marks = {name: self.high_watermark(name) for name in self._names_in(log_dir)}
         write_checkpoint(log_dir.path, CheckpointFile.REPLICATION_OFFSETS, marks)
-        starts = {log.name: log.start_offset for log in self._logs_in(log_dir)}
-        starts |= {name: known.start_offset for name, known in self._refused_in(log_dir)}
-        write_checkpoint(log_dir.path, CheckpointFile.LOG_START_OFFSETS, starts)
-        self._write_recovery_points(log_dir)
+        self._write_trust(log_dir)
         self._checkpointed[log_dir] = set(marks)
 
-    def _write_recovery_points(self, log_dir: LogDir) -> None:
+    def _write_trust(self, log_dir: LogDir) -> None:
+        """From where on logs need not be checked, and from where on they count at all."""
         points = {log.name: log.recovery_point for log in self._logs_in(log_dir)}
         points |= {name: known.recovery_point for name, known in self._refused_in(log_dir)}
         self._checkpointed[log_dir] |= points.keys()
         write_checkpoint(log_dir.path, CheckpointFile.RECOVERY_POINTS, points)
+        starts = {log.name: log.start_offset for log in self._logs_in(log_dir)}
+        starts |= {name: known.start_offset for name, known in self._refused_in(log_dir)}
+        write_checkpoint(log_dir.path, CheckpointFile.LOG_START_OFFSETS, starts)
 
     def _emptiest(self) -> LogDir:
         live = list(self._live())

@@ -56,7 +56,7 @@ class PartitionLog:
         *,
         known: LastKnown,
         clock: Clock = wall_clock,
-        lower_recovery_point: Callable[[], None] = do_nothing,
+        lower_checkpoints: Callable[[], None] = do_nothing,
     ) -> None:
         self.name = name
         self.log_dir = log_dir
@@ -64,7 +64,7 @@ class PartitionLog:
         self.config = config
         self.directory = log_dir.path / str(name)
         self._clock = clock
-        self._lower_recovery_point = lower_recovery_point
+        self._lower_checkpoints = lower_checkpoints
         with log_dir:
             loaded = load_log(self.directory, config, known, clock)
         self._segments = loaded.segments
@@ -380,10 +380,14 @@ class PartitionLog:
         self._has_new_files = True
 
     def _lower(self, offset: int) -> None:
-        """Trust the log less before it changes: what comes after `offset` will not be on disk."""
-        if offset < self.recovery_point:
-            self.recovery_point = offset
-            self._lower_recovery_point()
+        """Trust the log less before it changes: what comes after `offset` will not be on disk.
+
+        Nor may it be taken for deleted, if the log began later until now.
+        """
+        if offset < max(self.recovery_point, self._start_offset):
+            self.recovery_point = min(self.recovery_point, offset)
+            self._start_offset = min(self._start_offset, offset)
+            self._lower_checkpoints()
 
     def _begin_at(self, offset: int) -> None:
         if offset > self._start_offset:

@@ -385,3 +385,25 @@ def test_a_new_topic_may_come_where_one_of_its_name_was_moved_away_from() -> Non
     (told,) = core.leader_and_isr(leader_and_isr((T0, leadership(B1, 0))), NOW_MS).partition_errors
 
     assert told == (T0, ErrorCode.NONE)
+
+
+def test_the_log_of_another_topic_of_that_name_is_not_taken_for_its_own() -> None:
+    """The broker was away when the old one was deleted."""
+    disk = MemoryLogDirectory()
+
+    def told_to_follow(topic_id: str, epoch: int) -> BrokerCore:
+        core = broker(directory=disk)
+        order = leader_and_isr((T0, leadership(B2, epoch)), topic_ids=((T0.topic, topic_id),))
+        assert core.leader_and_isr(order, NOW_MS).partition_errors == ((T0, ErrorCode.NONE),)
+        return core
+
+    disk.open(T0).append(LeaderEpoch(0), ["made before there were ids"])
+    told_to_follow("old", 3)
+    assert disk.open(T0).end_offset == 1
+    told_to_follow("old", 4)
+    assert disk.open(T0).end_offset == 1
+
+    told_to_follow("new", 0)
+
+    assert disk.open(T0).end_offset == 0
+    assert disk.topic_id(T0) == "new"
