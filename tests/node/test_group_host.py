@@ -93,6 +93,20 @@ def to_commit(*names: TopicPartition, offset: int = 42) -> OffsetCommit:
     return OffsetCommit(group_id="g", offsets=offsets)
 
 
+async def join(broker: Coordinating) -> JoinGroupAnswer:
+    """Become the first member; the group waits a moment for more."""
+    request = JoinGroup(
+        group_id="g",
+        session_timeout_ms=6_000,
+        rebalance_timeout_ms=6_000,
+        protocols=(GroupProtocol("range", b""),),
+        needs_known_member=False,
+    )
+    joined = await broker.groups.ask(request, "client", "/127.0.0.1")
+    assert isinstance(joined, JoinGroupAnswer)
+    return joined
+
+
 def with_groups(folder: Path, script: Callable[[Coordinating], Awaitable[None]]) -> None:
     """Run a test with a broker that has read all groups."""
 
@@ -160,20 +174,20 @@ def test_a_clock_that_is_put_back_stops_no_group(
     async def script(broker: Coordinating) -> None:
         assert broker.groups.now_ms
         monkeypatch.setattr(time, "time_ns", lambda: an_hour_ago_ns)
-        protocols = (GroupProtocol("range", b""),)
-        joined = await broker.groups.ask(
-            JoinGroup(
-                group_id="g",
-                session_timeout_ms=6_000,
-                rebalance_timeout_ms=6_000,
-                protocols=protocols,
-                needs_known_member=False,
-            ),
-            "client",
-            "/127.0.0.1",
-        )
-        assert isinstance(joined, JoinGroupAnswer)
-        assert joined.error is ErrorCode.NONE
+        assert (await join(broker)).error is ErrorCode.NONE
+
+    with_groups(tmp_path, script)
+
+
+def test_nobody_waits_where_a_group_no_longer_belongs(tmp_path: Path) -> None:
+    """The offsets topic has grown, and groups are spread over it anew."""
+
+    async def script(broker: Coordinating) -> None:
+        await broker.told(to_commit(T0))
+        joining = asyncio.create_task(join(broker))
+        await asyncio.sleep(0)
+        broker.host.control(told_of(TopicPartition(OFFSETS_TOPIC, 1)))
+        assert (await joining).error is ErrorCode.NOT_COORDINATOR
 
     with_groups(tmp_path, script)
 

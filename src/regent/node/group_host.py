@@ -164,7 +164,11 @@ class GroupHost:
 
     def _learn(self, request: UpdateMetadata) -> None:
         told = self._host.core.metadata.topics.get(OFFSETS_TOPIC)
-        if told:
+        if told and self.coordinator.partitions.partition_count != max(told) + 1:
+            # Groups belong elsewhere now: whoever waits here must look there.
+            for partition, leader_epoch in self._led.items():
+                self.coordinator.unload(partition, leader_epoch, self.now_ms)
+            self._led.clear()
             self.coordinator.partitions.partition_count = max(told) + 1
         gone = {
             TopicPartition(each.topic, each.partition)
