@@ -25,7 +25,7 @@ from regent.model.states import PartitionState, ReplicaState
 Registered = Mapping[BrokerId, RegisteredBroker | Malformed]
 
 
-def on_brokers_changed(state: ControllerState, _event: BrokersChanged) -> Procedure[None]:
+def on_brokers_changed(state: ControllerState, event: BrokersChanged) -> Procedure[None]:
     """Compare the registered brokers with the known ones, by id and by epoch."""
     registered = yield from ask(ReadBrokers())
     yield from isolate(state, _malformed(registered), map(_path, registered))
@@ -42,6 +42,10 @@ def on_brokers_changed(state: ControllerState, _event: BrokersChanged) -> Proced
     yield from _lose(state, list(bounced), bounced=True)
     yield from _welcome(state, bounced)
     yield from _lose(state, dead, bounced=False)
+    unknown = [b for b in sorted(registered) if b not in state.brokers]
+    if unknown and (yield from watch_brokers(state, unknown)):
+        # They are watched to hear of it when they can be read; now they can already.
+        yield from on_brokers_changed(state, event)
 
 
 def _malformed(
@@ -58,6 +62,9 @@ def on_broker_changed(state: ControllerState, event: BrokerChanged) -> Procedure
     """New endpoints or features are spread; a change of rack alone is not worth a request."""
     if event.broker_id in state.brokers:
         yield from watch_brokers(state, [event.broker_id])
+    elif _path(event.broker_id) in state.isolated:
+        # It could not be read before.
+        yield from on_brokers_changed(state, BrokersChanged(event.now_ms))
 
 
 # --- coming -----------------------------------------------------------------------------------
@@ -112,14 +119,21 @@ def _undeleted(state: ControllerState, broker_id: BrokerId) -> Iterator[Partitio
             yield partition
 
 
-def watch_brokers(state: ControllerState, broker_ids: Iterable[BrokerId]) -> Procedure[None]:
-    """Watch these brokers' data, and take over what has changed since it was last read."""
+def watch_brokers(state: ControllerState, broker_ids: Iterable[BrokerId]) -> Procedure[bool]:
+    """Watch these brokers' data, and take over what has changed since it was last read.
+
+    Says whether one was found that is not known yet.
+    """
     current = yield from ask(WatchBrokers(tuple(broker_ids)))
     yield from isolate(state, _malformed(current))
     updated = []
+    is_one_new = False
     for broker_id, entry in current.items():
         known = state.brokers.get(broker_id)
-        if known is None or not isinstance(entry, RegisteredBroker):
+        if not isinstance(entry, RegisteredBroker):
+            continue
+        if known is None:
+            is_one_new = True
             continue
         if entry.broker_epoch != known.broker_epoch:
             continue  # Another life of it: the change of the broker list tells, and this waits.
@@ -130,6 +144,7 @@ def watch_brokers(state: ControllerState, broker_ids: Iterable[BrokerId]) -> Pro
     if updated:
         yield Journal(updated)
         yield from tell_live_brokers(state, state.brokers)
+    return is_one_new
 
 
 # --- going ------------------------------------------------------------------------------------

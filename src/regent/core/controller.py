@@ -52,6 +52,7 @@ from regent.core.events import (
     UpdateMetadataAnswered,
 )
 from regent.core.failover import (
+    abdicate,
     abdicate_after_failure,
     on_controller_changed,
     on_deposed,
@@ -142,13 +143,27 @@ class Controller:
             procedure = WHEN_ACTIVE[type(event)]
         try:
             yield from procedure(self.state, event)
-        except ControllerMoved as moved:
-            yield from on_deposed(self.state, moved, event.now_ms)
+        except (ControllerMoved, SessionLost) as gone:
+            yield from self._leave(gone, event.now_ms)
             yield from _refuse(event)
+
+    def _leave(self, gone: ControllerMoved | SessionLost, now_ms: int) -> Procedure[None]:
+        """See to a lost role or session. What is lost meanwhile leaves nobody half in office."""
+        try:
+            if isinstance(gone, ControllerMoved):
+                yield from self._step_down(gone, now_ms)
         except SessionLost as lost:
+            gone = lost
+        if isinstance(gone, SessionLost) and self.state.is_active:
+            yield from resign(self.state, str(gone))
+
+    def _step_down(self, moved: ControllerMoved, now_ms: int) -> Procedure[None]:
+        try:
+            yield from on_deposed(self.state, moved, now_ms)
+        except ControllerMoved as again:
+            # In the reign that followed at once. It must be free, and its watch tells of it.
             if self.state.is_active:
-                yield from resign(self.state, str(lost))
-            yield from _refuse(event)
+                yield from abdicate(self.state, f"deposed: {again}")
 
     def give_up(self, failure: str) -> Procedure[None]:
         """After an unforeseen failure: resign, and do not let a second failure stop that."""

@@ -140,7 +140,7 @@ def _load(state: ControllerState) -> Procedure[None]:
     yield from load_leaderships(state, partitions)
     yield from give_missing_ids(state, topics)
     yield from load_deletions(state)
-    yield from watch_brokers(state, state.brokers)
+    yield from watch_brokers(state, registered)
 
 
 # --- leaving office ---------------------------------------------------------------------------

@@ -4,6 +4,7 @@ A function yields a sentence for each thing that is wrong. They recompute what t
 incrementally, so they cost what the state holds: for simulation and tests, not for production.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -107,6 +108,9 @@ def who_knows_another_has_resigned(state: ControllerState) -> Iterator[str]:
 def reassignments_are_marked(state: ControllerState) -> Iterator[str]:
     """Exactly the partitions with replicas coming or going are marked as reassigning."""
     moving = [p for p in state.all_partitions() if p.assignment.is_reassigning]
+    counts = Counter(partition.topic for partition in moving)
+    if any(state.reassigning_in(topic) != counts[topic] for topic in state.topics):
+        yield f"reassigning by topic: {dict(counts)}"
     if dict.fromkeys(moving) != state.reassigning:
         yield f"reassigning: {list(map(str, moving))}, marked: {list(map(str, state.reassigning))}"
 

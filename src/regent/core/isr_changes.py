@@ -110,6 +110,10 @@ def _illegal(
     """What no ISR may be, whatever its epochs say."""
     if proposal.recovering and (len(proposal.isr) > 1 or not current.recovering):
         return ErrorCode.INVALID_REQUEST
+    is_repeated = len(dict.fromkeys(proposal.isr)) < len(proposal.isr)
+    if is_repeated or request.broker_id not in proposal.isr:
+        # Kafka writes it. Who reads it back would take the state znode for damaged.
+        return ErrorCode.INVALID_REQUEST
     # The leader itself may be on its way out: others must be able to join it, or nobody could ever
     # take over from it (KAFKA-999).
     others = (member for member in proposal.isr if member != request.broker_id)

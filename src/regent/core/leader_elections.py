@@ -31,6 +31,7 @@ from regent.core.election import (
     choose_reassigned,
     choose_unclean,
 )
+from regent.core.isolation import isolate
 from regent.core.leadership_lookup import look_up
 from regent.core.partition_step import PartitionStep
 from regent.core.state import ControllerState, Partition
@@ -84,11 +85,19 @@ def elect_first_leaders(step: PartitionStep, partitions: Sequence[Partition]) ->
 
 
 def _learn(step: PartitionStep, partitions: Sequence[Partition]) -> Procedure[None]:
-    """Somebody created these: know it, so that the next try is an ordinary election."""
+    """Somebody created these: know it, and hold an ordinary election."""
     reads = yield from ask(ReadLeaderships(partitions))
+    malformed = []
     for partition, read in zip(partitions, reads, strict=True):
         if isinstance(read, Leadership):
             learn(step.state, partition, read, step.facts)
+        elif isinstance(read, Malformed):
+            step.state.unreadable[partition] = None
+            malformed.append(read)
+    yield from isolate(step.state, malformed)
+    led_before = [partition for partition in partitions if partition.leadership is not None]
+    if led_before:
+        yield from elect_leaders(step, led_before)
 
 
 def learn(

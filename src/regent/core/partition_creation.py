@@ -31,6 +31,7 @@ from regent.core.topic_results import (
 )
 from regent.core.topic_rules import (
     misassigned,
+    miscounted,
     misnamed,
     misnumbered,
     misreplicated,
@@ -96,6 +97,7 @@ def _complaints(
     yield ErrorCode.UNKNOWN_SERVER_ERROR, misnumbered(list(read.partitions)) or _empty(read)
     yield ErrorCode.REASSIGNMENT_IN_PROGRESS, _moving(read)
     yield ErrorCode.INVALID_PARTITIONS, _no_increase(topic, read)
+    yield ErrorCode.INVALID_PARTITIONS, miscounted(topic.total_count)
     factor = len(read.partitions[0].replicas)
     if topic.assignments is None:
         yield ErrorCode.INVALID_REPLICATION_FACTOR, misreplicated(factor, racks)

@@ -138,7 +138,8 @@ def _object(
             ErrorCode.UNKNOWN_SERVER_ERROR,
             "parts of the topic's znode cannot be read and would be lost if it were written",
         )
-    if not dropped or partition.leadership is None:
+    is_new = partition.leadership is None and partition not in state.unreadable
+    if not dropped or is_new:
         return None
     isr = (yield from read_isrs(state, (partition,))).get(partition)
     if isr is None:

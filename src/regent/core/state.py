@@ -98,6 +98,7 @@ class ControllerState:
         self.topics_in_deletion: dict[str, None] = {}
         self.topics_ineligible: dict[str, None] = {}
         self.reassigning: dict[Partition, None] = {}
+        self._reassigning_in: dict[str, int] = {}
         #: What the cluster's dynamic defaults say about unclean elections; None: nothing.
         self.dynamic_unclean: bool | None = None
         #: Announcements of changed configs that have been looked at, by name.
@@ -238,7 +239,7 @@ class ControllerState:
             partition = Partition(name, index, share(assignment, assignment))
             partitions[index] = partition
             if assignment.adding or assignment.removing:
-                self.reassigning[partition] = None
+                self._mark_reassigning(partition)
 
     def remove_topic(self, name: str) -> None:
         """Forget a topic and everything that hangs on it."""
@@ -250,7 +251,7 @@ class ControllerState:
         for partition in topic.partitions.values():
             self.set_leadership(partition, None)
             self.set_partition_state(partition, NO_PARTITION)
-            self.reassigning.pop(partition, None)
+            self._unmark_reassigning(partition)
             self.unreadable.pop(partition, None)
             for replicas in self.replicas_on.values():
                 replicas.pop(partition, None)
@@ -263,10 +264,26 @@ class ControllerState:
         """Replace a partition's replicas; replica states follow only by moves."""
         partition.assignment = self._shared.setdefault(assignment, assignment)
         if assignment.is_reassigning:
-            self.reassigning[partition] = None
+            self._mark_reassigning(partition)
         else:
-            self.reassigning.pop(partition, None)
+            self._unmark_reassigning(partition)
         self._recount_imbalance(partition)
+
+    def _mark_reassigning(self, partition: Partition) -> None:
+        if partition not in self.reassigning:
+            self.reassigning[partition] = None
+            self._reassigning_in[partition.topic] = self.reassigning_in(partition.topic) + 1
+
+    def _unmark_reassigning(self, partition: Partition) -> None:
+        if partition in self.reassigning:
+            del self.reassigning[partition]
+            left = self._reassigning_in.pop(partition.topic) - 1
+            if left:
+                self._reassigning_in[partition.topic] = left
+
+    def reassigning_in(self, topic: str) -> int:
+        """How many partitions of the topic are being moved."""
+        return self._reassigning_in.get(topic, 0)
 
     def set_leadership(self, partition: Partition, leadership: Leadership | None) -> None:
         """Know another leadership, as ZooKeeper has it."""
@@ -347,9 +364,7 @@ class ControllerState:
         """
         if topic not in self.topics_to_delete:
             return False
-        if topic in self.topics_in_deletion or not self.reassigning:
-            return True
-        return not any(p in self.reassigning for p in self.topics[topic].partitions.values())
+        return topic in self.topics_in_deletion or not self.reassigning_in(topic)
 
     def abandoned_topics(self) -> dict[str, None]:
         """All such topics."""

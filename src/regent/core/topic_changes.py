@@ -54,6 +54,8 @@ def on_topic_changed(state: ControllerState, event: TopicChanged) -> Procedure[N
     if topic is None:
         # It could not be read before, and now it can.
         topics = yield from load_topics(state, [event.topic])
+        partitions = [p for topic in topics for p in topic.partitions.values()]
+        yield from read_leaderships(state, partitions)
         yield from _serve_new(state, topics)
         return
     yield from give_missing_ids(state, [topic])
@@ -161,6 +163,13 @@ def give_missing_ids(state: ControllerState, topics: Iterable[Topic]) -> Procedu
 
 def load_leaderships(state: ControllerState, partitions: Sequence[Partition]) -> Procedure[None]:
     """Read all leaderships in one go, then record each topic as it was found."""
+    yield from read_leaderships(state, partitions)
+    yield from bring_home(state, state.topics.values())
+    yield Journal([_loaded(t, t.partitions.values()) for t in state.topics.values()])
+
+
+def read_leaderships(state: ControllerState, partitions: Sequence[Partition]) -> Procedure[None]:
+    """Know who leads these, as far as it can be read."""
     reads = yield from ask(ReadLeaderships(partitions))
     unreadable = []
     set_leadership = state.set_leadership
@@ -174,8 +183,6 @@ def load_leaderships(state: ControllerState, partitions: Sequence[Partition]) ->
             state.unreadable[partition] = None
             unreadable.append(read)
     yield from isolate(state, unreadable)
-    yield from bring_home(state, state.topics.values())
-    yield Journal([_loaded(t, t.partitions.values()) for t in state.topics.values()])
 
 
 def _outside(partition: Partition, read: Leadership) -> Malformed:

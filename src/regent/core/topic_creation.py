@@ -37,6 +37,7 @@ from regent.core.topic_results import (
 from regent.core.topic_rules import (
     metric_name,
     misassigned,
+    miscounted,
     misnamed,
     misnumbered,
     misreplicated,
@@ -147,7 +148,7 @@ def _complaints(topic: NewTopic, resolved: NewTopic, racks: Racks, taken: TakenN
     yield ErrorCode.INVALID_REQUEST, _contradiction(topic)
     if not topic.assignments:
         count, factor = resolved.partition_count, resolved.replication_factor
-        yield ErrorCode.INVALID_PARTITIONS, None if count > 0 else f"{count} is no partition count"
+        yield ErrorCode.INVALID_PARTITIONS, miscounted(count)
         yield ErrorCode.INVALID_REPLICATION_FACTOR, misreplicated(factor, racks)
         yield ErrorCode.UNKNOWN_SERVER_ERROR, partly_racked(racks)
     yield ErrorCode.INVALID_TOPIC_EXCEPTION, misnamed(topic.name)

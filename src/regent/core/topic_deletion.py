@@ -81,8 +81,8 @@ def _list_markers(state: ControllerState) -> Procedure[list[str]]:
     if marked and not state.config.deletes_topics:
         yield from ask(DeleteTopicMarkers(fence_of(state), marked))
         return []
-    # A topic whose znode cannot be read is there, but nobody knows which replicas it has.
-    return [t for t in marked if t in state.topics or f"/brokers/topics/{t}" not in state.isolated]
+    # A topic of which something cannot be read is there, but nobody knows which replicas it has.
+    return [t for t in marked if f"/brokers/topics/{t}" not in state.isolated]
 
 
 def _queue(state: ControllerState, marked: Iterable[str]) -> Procedure[None]:

@@ -13,6 +13,8 @@ from regent.model.ids import BrokerId
 
 #: With `-`, a partition number and a suffix it must still be the name of a directory.
 NAME_LENGTH_MAX: Final = 249
+#: A znode has at most 1 MiB, and `"0":[0],` is the least that a partition needs.
+PARTITIONS_MAX: Final = 2**20 // 8
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]+\Z")
 
 
@@ -32,6 +34,15 @@ def misnamed(name: str) -> str | None:
 def metric_name(name: str) -> str:
     """What metrics call a topic: two topics with the same could not be told apart there."""
     return name.replace(".", "_")
+
+
+def miscounted(count: int) -> str | None:
+    """Why a topic cannot have so many partitions, if so."""
+    if count <= 0:
+        return f"{count} is no partition count"
+    if count > PARTITIONS_MAX:
+        return f"the znode of a topic has room for {PARTITIONS_MAX} partitions, not for {count}"
+    return None
 
 
 def misreplicated(factor: int, racks: Racks) -> str | None:

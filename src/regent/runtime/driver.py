@@ -209,9 +209,6 @@ class ControllerDriver:
         try:
             with self.times.handling(queued.event), self._journal.held(), _no_collection():
                 self._drive(self.controller.handle(queued.event))
-        except (SessionLost, ControllerMoved):
-            # Only a resignation that itself lost its session ends like this: it is complete.
-            logger.info("%s: the session was lost while resigning", self._cause)
         except RegentError as error:
             # ZooKeeper refuses what nobody can do without: the sentence says all there is.
             logger.error("%s failed, giving the role up: %s", self._cause, error)  # noqa: TRY400

@@ -39,7 +39,7 @@ from regent.core.events import (
     SessionStarted,
     TimerRang,
 )
-from regent.errors import ControllerMoved, RegentError, SessionLost
+from regent.errors import ControllerMoved, RegentError
 from regent.journal.record import FactBatch
 from regent.model.admin_requests import ControlledShutdown, ControlledShutdownAnswer
 from regent.model.facts import Fact
@@ -293,9 +293,6 @@ class Process:
             self.world.event_handled(self)
         except Violation:
             raise
-        except (SessionLost, ControllerMoved):
-            # Only a resignation that itself lost its session ends like this: it is complete.
-            self._procedure = None
         except Exception as error:  # noqa: BLE001 - the one place: what nobody foresaw ends the run
             self.world.crashed(self, self._cause, error)
 

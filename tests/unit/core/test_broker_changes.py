@@ -1,8 +1,10 @@
 """Brokers that come, die, bounce, or change their address (B1 to B3)."""
 
+from contextlib import suppress
+
 import pytest
 
-from regent.core.asks import Malformed, ReadTopicConfigs
+from regent.core.asks import Ask, Malformed, ReadTopicConfigs, WatchBrokers
 from regent.core.events import AlterPartitionRequested, BrokerChanged, BrokersChanged
 from regent.core.state import ControllerState
 from regent.model.facts import BrokerDown, BrokerUp, BrokerUpdated, ZnodeIsolated
@@ -361,7 +363,34 @@ def test_a_registration_that_cannot_be_read_is_isolated_and_reported_once(scene:
         BrokerUp(BrokerId(2), broker_epoch(2)),
     ]
     assert list(scene.state.brokers) == ids_list(2)
-    assert again.lines == ["ReadBrokers"]
+    assert again.lines == ["ReadBrokers", "WatchBrokers 1"]
+
+
+def test_a_registration_is_noticed_when_it_can_be_read(scene: Scene) -> None:
+    """It is watched for that; the list of brokers stays as it was."""
+    scene.memory.brokers[BrokerId(1)] = Malformed("/brokers/ids/1", "not JSON")
+    assert WatchBrokers(ids(1)) in scene.handle(CHANGED).asks
+    scene.memory.register(1)
+
+    scene.handle(BrokerChanged(0, BrokerId(1)))
+
+    assert list(scene.state.brokers) == ids_list(1)
+
+
+def test_a_registration_that_was_put_right_before_it_is_watched_is_noticed(scene: Scene) -> None:
+    scene.memory.brokers[BrokerId(1)] = Malformed("/brokers/ids/1", "not JSON")
+    proceeds = scene.controller.handle(CHANGED)
+    step = next(proceeds)
+    while not isinstance(step, WatchBrokers):
+        answer = scene.memory.answer(step) if isinstance(step, Ask) else None
+        step = proceeds.send(answer)
+    scene.memory.register(1)
+    with suppress(StopIteration):
+        while True:
+            answer = scene.memory.answer(step) if isinstance(step, Ask) else None
+            step = proceeds.send(answer)
+
+    assert list(scene.state.brokers) == ids_list(1)
 
 
 def ids_list(*numbers: int) -> list[BrokerId]:

@@ -19,6 +19,7 @@ from regent.core.asks import (
 )
 from regent.core.effects import CancelTimers, CloseAllChannels, DropWatches, Journal, Send
 from regent.core.events import (
+    AlterPartitionRequested,
     BrokersChanged,
     ControllerChanged,
     LeaderAndIsrAnswered,
@@ -41,7 +42,14 @@ from regent.model.facts import (
 )
 from regent.model.ids import BrokerId, ControllerEpoch, ZkVersion
 from regent.model.states import PartitionState
-from tests.support.builders import broker_epoch, ids, leadership, name
+from tests.support.builders import (
+    alter_partition,
+    broker_epoch,
+    ids,
+    leadership,
+    name,
+    proposal,
+)
 from tests.support.fake_memory import FakeMemory
 from tests.support.scene import CONTROLLER, Scene
 
@@ -567,6 +575,40 @@ def test_a_session_that_ends_before_the_election_changes_nothing(node: Scene) ->
     node.memory.failures[ReadController] = SessionLost("expired")
 
     assert node.elect().steps == [ReadController()]
+
+
+@pytest.mark.parametrize("lost_at", [DropController, ReadController])
+def test_a_caller_is_answered_when_the_session_ends_while_the_role_is_given_up(
+    scene: Scene, lost_at: type[Ask[Any]]
+) -> None:
+    """And the node is not in office any more, whatever it did not come to."""
+    scene.live(1, 2)
+    scene.partition(leadership=leadership(1, (1, 2)))
+    scene.memory.depose()
+    scene.memory.failures[lost_at] = SessionLost("expired")
+
+    request = AlterPartitionRequested(0, 7, alter_partition(1, proposal(1)))
+    run = scene.handle(request)
+
+    assert run.reply.request_id == 7
+    assert not scene.state.is_active
+
+
+def test_nobody_is_half_in_office_when_a_second_reign_is_ended_too(node: Scene) -> None:
+    """The epoch was lost: each reign finds what a later one is said to have written."""
+    node.memory.register(2)
+    node.memory.create_topic("t", (1, 2))
+    written = leadership(1, (1, 2), controller_epoch=50)
+    node.memory.leaderships[name("t", 0)] = written
+
+    node.elect()
+    assert (node.state.is_active, node.memory.holder) == (False, None)
+
+    for _ in range(50):
+        node.handle(ControllerChanged(0))
+    assert node.state.is_active
+    assert node.state.controller_epoch >= 50
+    assert node.stored(node.state.topics["t"].partitions[0]).leader == 2
 
 
 # --- the unforeseen ---------------------------------------------------------------------------

@@ -399,3 +399,12 @@ def test_a_notification_that_cannot_be_read_is_reported_and_removed(
     assert run.facts[0] == ZnodeIsolated(path, "not JSON")
     assert led.leadership == scene.stored(led)
     assert scene.memory.notifications == {}
+
+
+@pytest.mark.parametrize("isr", [(), (1, 1), (2,)], ids=["empty", "repeated", "without its leader"])
+def test_an_isr_that_nobody_could_read_back_is_refused(scene: Scene, isr: tuple[int, ...]) -> None:
+    """The partition would be lost at the next failover."""
+    scene.live(1, 2)
+    scene.partition(leadership=leadership(1, (1, 2)))
+
+    assert verdicts(scene, alter_partition(1, proposal(*isr))) == [ErrorCode.INVALID_REQUEST]

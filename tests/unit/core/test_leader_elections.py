@@ -62,22 +62,20 @@ def test_a_new_partition_without_a_live_replica_stays_new(scene: Scene) -> None:
 
 
 @pytest.mark.requirement("P3")
-def test_a_state_that_exists_already_is_learned_and_elected_on_next_time(scene: Scene) -> None:
+def test_a_state_that_exists_already_is_learned_and_elected_on(scene: Scene) -> None:
     """A controller that died between create and send must not leave the partition stuck."""
     scene.live(1, 2)
     new = scene.partition(replicas=(1, 2), state=NEW)
     scene.memory.leaderships[new.name] = leadership(2, (2,), leader_epoch=4, zk_version=7)
 
-    first = go_online(scene, new)
-    again = go_online(scene, new)
+    run = go_online(scene, new)
 
-    assert first.lines == [
-        "CreateLeaderships t-0 leader=1 isr=1,2 epoch=0 v0",
-        "ReadLeaderships t-0",
+    assert run.story == [
         "t-0 stays NewPartition: its state znode was not created: EXISTS",
         "t-0 learned leader=2 isr=2 epoch=4 v7",
+        "t-0 NewPartition -> OnlinePartition leader=2 isr=2 epoch=5 v8",
     ]
-    assert again.story == ["t-0 NewPartition -> OnlinePartition leader=2 isr=2 epoch=5 v8"]
+    assert [told for told in run.told if "LeaderAndIsr" in told]
 
 
 def test_a_state_that_exists_and_cannot_be_read_leaves_the_partition_new(scene: Scene) -> None:
@@ -88,8 +86,12 @@ def test_a_state_that_exists_and_cannot_be_read_leaves_the_partition_new(scene: 
 
     run = go_online(scene, new)
 
-    assert run.story == ["t-0 stays NewPartition: its state znode was not created: EXISTS"]
+    assert run.story == [
+        "ZnodeIsolated(path='/state', reason='not JSON')",
+        "t-0 stays NewPartition: its state znode was not created: EXISTS",
+    ]
     assert (new.state, new.leadership) == (NEW, None)
+    assert new in scene.state.unreadable
 
 
 # --- another leader: races --------------------------------------------------------------------

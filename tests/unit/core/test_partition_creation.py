@@ -140,6 +140,9 @@ def test_validating_writes_nothing(cluster: Scene) -> None:
     [
         pytest.param(MorePartitions("t", 1), ErrorCode.INVALID_PARTITIONS,
                      "t has 1 partitions; 1 would be no increase", id="as many"),
+        pytest.param(MorePartitions("t", 2**31 - 1), ErrorCode.INVALID_PARTITIONS,
+                     "the znode of a topic has room for 131072 partitions, not for 2147483647",
+                     id="more than a znode holds"),
         pytest.param(MorePartitions("t", 0), ErrorCode.INVALID_PARTITIONS,
                      "t has 1 partitions; 0 would be no increase", id="fewer"),
         pytest.param(by_hand(2, (4, 9)), ErrorCode.INVALID_REPLICA_ASSIGNMENT,

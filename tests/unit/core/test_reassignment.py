@@ -2,7 +2,7 @@
 
 import pytest
 
-from regent.core.asks import Malformed, WriteReassignmentZnode, WriteTopics
+from regent.core.asks import Malformed, TopicRead, WriteReassignmentZnode, WriteTopics
 from regent.core.effects import Reply
 from regent.core.events import (
     BrokersChanged,
@@ -584,3 +584,18 @@ def test_a_plan_is_written_only_under_the_fence(cluster: Scene) -> None:
     assert any(isinstance(ask, WriteReassignmentZnode) for ask in run.asks)
     assert cluster.memory.plan == plan(("t", 0, (41,)))
     assert not cluster.state.is_active
+
+
+def test_nothing_is_dropped_from_a_partition_whose_state_cannot_be_read(node: Scene) -> None:
+    """The newcomer may be all that is in sync by now."""
+    node.memory.register(1, 2, 3, 4)
+    moving = assignment(4, 1, 2, adding=(4,), removing=(1, 2))
+    node.memory.topics["t"] = TopicRead("id-of-t", {0: moving})
+    state_path = "/brokers/topics/t/partitions/0/state"
+    node.memory.leaderships[name("t", 0)] = Malformed(state_path, "not JSON")
+    node.elect()
+
+    run = ask_for_moves(node, ("t", 0, None))
+
+    assert codes(run) == [ErrorCode.UNKNOWN_SERVER_ERROR]
+    assert not [told for told in run.told if "StopReplica" in told]

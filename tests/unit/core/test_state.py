@@ -23,6 +23,11 @@ def test_an_assignment_is_kept_with_what_is_coming_and_going(scene: Scene) -> No
     assert before == Assignment(ids(14), adding=(), removing=())
     assert a0.assignment == Assignment(ids(13), adding=ids(11), removing=ids(12))
     assert list(scene.state.reassigning) == [a0]
+    assert scene.state.reassigning_in("A") == 1
+    scene.state.set_assignment(a0, assignment(13, adding=(10,)))
+    assert scene.state.reassigning_in("A") == 1
+    scene.state.set_assignment(a0, assignment(13))
+    assert scene.state.reassigning_in("A") == 0
 
 
 @pytest.mark.behaviour("ctx-003", "ctx-005")

@@ -7,7 +7,7 @@ from regent.core.events import BrokersChanged, TopicChanged, TopicsChanged
 from regent.model.control_requests import LeaderAndIsr
 from regent.model.facts import TopicForgotten, TopicIdGiven, ZnodeIsolated
 from regent.model.states import PartitionState
-from tests.support.builders import assignment, leadership
+from tests.support.builders import assignment, ids, leadership, name
 from tests.support.scene import Scene
 
 CHANGED = TopicsChanged(0)
@@ -271,3 +271,20 @@ def test_an_id_that_could_not_be_written_is_not_used(scene: Scene) -> None:
 
     assert not [fact for fact in run.facts if isinstance(fact, TopicIdGiven)]
     assert scene.state.topics["t"].topic_id is None
+
+
+def test_a_topic_that_can_be_read_again_is_served_at_once(node: Scene) -> None:
+    """Its brokers have come and gone meanwhile: they must hear of what they hold."""
+    node.memory.register(1, 2, 3)
+    node.memory.topics["t"] = Malformed("/brokers/topics/t", "not JSON")
+    node.memory.leaderships[name("t", 0)] = leadership(1, (1, 2), leader_epoch=4)
+    node.elect()
+    node.memory.create_topic("t", (1, 2, 3))
+
+    run = node.handle(GROWN)
+
+    served = node.state.topics["t"].partitions[0]
+    assert served.state is PartitionState.ONLINE
+    assert node.stored(served).isr == ids(1, 2)
+    assert not [line for line in run.asked if line.startswith("CreateLeaderships")]
+    assert {told[0] for told in run.told if "LeaderAndIsr" in told} == {"1", "2", "3"}

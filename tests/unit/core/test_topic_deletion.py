@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from regent.core import topic_deletion
-from regent.core.asks import Malformed, Procedure, RemoveTopics
+from regent.core.asks import Malformed, Procedure, RemoveTopics, TopicRead
 from regent.core.config import ControllerConfig
 from regent.core.events import (
     BrokersChanged,
@@ -241,6 +241,18 @@ def test_a_topic_that_cannot_be_read_keeps_its_marker(scene: Scene) -> None:
 
     assert run.lines == ["ListTopicDeletions"]
     assert list(scene.memory.deletions) == ["t"]
+
+
+def test_a_topic_of_which_a_part_cannot_be_read_is_not_deleted(node: Scene) -> None:
+    """Whoever holds that part would never hear of it."""
+    node.memory.register(1, 2)
+    node.memory.topics["t"] = TopicRead("id-of-t", {}, malformed={0: "no replicas"})
+    node.memory.mark("t")
+
+    node.elect()
+
+    assert list(node.memory.topics) == ["t"]
+    assert list(node.memory.deletions) == ["t"]
 
 
 def test_a_list_that_is_announced_again_queues_nothing_twice(scene: Scene) -> None:
