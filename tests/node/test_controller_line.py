@@ -89,3 +89,23 @@ def test_a_node_mutes_like_a_controller_that_is_nothing_else() -> None:
 
     assert isinstance(answer, MutingFrame)
     assert 0 < answer.mute_ms <= 60_000
+
+
+def test_a_controller_of_this_process_that_says_nothing_is_waited_for_as_long_as_others() -> None:
+    """It has no session to act in; a broker that ends would else never end."""
+
+    class SilentDesk:
+        def __getattr__(self, _name: str) -> Any:
+            return self._wait
+
+        async def _wait(self, *_arguments: Any, **_named: Any) -> None:
+            await asyncio.Event().wait()
+
+    async def script() -> Any:
+        metadata: Any = SimpleNamespace(controller_id=BrokerId(1), live_brokers={})
+        desk: Any = SilentDesk()
+        line = ControllerLine(BrokerId(1), metadata, desk)
+        async with asyncio.timeout(PATIENCE_S):
+            return await line.ask(ControlledShutdown(BrokerId(1)), timeout_s=0.05)
+
+    assert asyncio.run(script()) is None

@@ -2,8 +2,13 @@
 
 import resource
 import signal
+import subprocess
 from pathlib import Path
 
+import pytest
+
+from regent.zookeeper.embedded import EmbeddedZooKeeper
+from regent.zookeeper.options import ZooKeeperOptions
 from tests.node.nodes import Nodes
 from tests.node.test_nodes_and_their_clients import described, leader_of, make_topic, read_all
 from tests.runtime.listener.clients import (
@@ -138,3 +143,20 @@ def test_a_topics_own_settings_hold_at_once_and_when_they_change(nodes: Nodes) -
 
     eventually(look, "a refusal")
     producer.close()
+
+
+def test_a_second_signal_ends_a_node_whose_controller_does_not_answer(tmp_path: Path) -> None:
+    """It is itself the controller, and without ZooKeeper it cannot even refuse."""
+    with EmbeddedZooKeeper(tmp_path / "zookeeper") as server:
+        options = ZooKeeperOptions(connect=f"{server.address}/kafka", creates_chroot=True)
+        with Nodes(options, tmp_path) as nodes:
+            nodes.start(1)
+            nodes.controller()
+            process = nodes.by_id[1].process
+            server.kill()
+            eventually(lambda: "ZooKeeper: suspended" in nodes.log(1).read_text(), "the loss")
+            process.terminate()
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(2)
+            process.terminate()
+            assert process.wait(60) == 0

@@ -41,7 +41,8 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
 ) -> None:
     """Run a node of a cluster: it keeps data, and one of all nodes leads them.
 
-    --zookeeper, --id, --data and --journal are required. SIGTERM hands its leaderships over first.
+    --zookeeper, --id, --data and --journal are required. SIGTERM hands its leaderships over first,
+    a second one ends it at once.
     Exit codes: 0 stopped, 64 the command makes no sense.
     """
     from regent.cli.node_process import (  # noqa: PLC0415

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import resource
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -31,8 +32,15 @@ class RunningNode(Protocol):
         """End in order."""
 
 
+def allow_many_connections() -> None:
+    """Have as many descriptors as the system lets one have: the usual limit is for tools."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 async def run_until_told(node: RunningNode, name: str, options: NodeOptions, keeps: str) -> None:
     """Until SIGTERM or Ctrl-C; when it is ready, say where it is and what it `keeps` where."""
+    allow_many_connections()
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, node.stop)

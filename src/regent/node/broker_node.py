@@ -152,14 +152,13 @@ class BrokerNode:
             await self._end()
 
     def stop(self) -> None:
-        """Hand the leaderships over, and end. From any thread, and as often as one likes."""
+        """Hand the leaderships over, and end; at once when called again. From any thread."""
         self._loop.call_soon_threadsafe(self._begin_stop)
 
     def _begin_stop(self) -> None:
-        if self._is_stopping:
-            return
+        hurries = self._is_stopping
         self._is_stopping = True
-        if self._services is None or not self._options.broker.shuts_down_controlled:
+        if hurries or self._services is None or not self._options.broker.shuts_down_controlled:
             self._side.stop()
         else:
             self._start(self._shut_down(self._services.host))

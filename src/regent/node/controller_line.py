@@ -1,5 +1,6 @@
 """The way from a broker to whoever is the controller: this very process, or another one."""
 
+import asyncio
 from typing import Any, Final
 
 from msgspec import Struct
@@ -46,8 +47,10 @@ class ControllerLine:
                 timeout_ms=int(timeout_s * 1000),
             )
             try:
-                return await ANSWERING[api_key](call, self._desk)
-            except RegentError:
+                # Without a session it does not even refuse.
+                async with asyncio.timeout(timeout_s):
+                    return await ANSWERING[api_key](call, self._desk)
+            except (RegentError, TimeoutError):
                 return None
         endpoint = endpoint_of(self._metadata.live_brokers[controller_id])
         if endpoint is None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from regent.errors import ProtocolError
 from regent.model.brokers import Broker, Endpoint
+from regent.runtime.broker_line import LINE_FAILURES
 from regent.wire.exchange import decode_answer, encode_request, to_call
 from regent.wire.frames import FrameReader
 from regent.wire.limits import DEFAULT_LIMITS
@@ -58,7 +59,7 @@ class PeerLink:
                 async with asyncio.timeout(timeout_s):
                     message = await self._exchange(endpoint, encode_request(call))
                 answer = decode_answer(call, message)
-            except (OSError, TimeoutError, ProtocolError) as error:
+            except (*LINE_FAILURES, ProtocolError) as error:
                 self._complain(endpoint, error)
                 self._hang_up()
                 return None

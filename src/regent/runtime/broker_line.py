@@ -12,8 +12,9 @@ from regent.wire.exchange import Call, decode_answer, encode_request_values
 from regent.wire.frames import LENGTH_BYTES, frame_length
 from regent.wire.headers import RequestHeader
 
-#: What can go wrong with a connection, whoever is to blame.
-LINE_FAILURES: Final = (OSError, EOFError, TimeoutError)
+#: What can go wrong with a connection, whoever is to blame. The last two are for registrations
+#: with a name that no host can have, or a port beyond all ports.
+LINE_FAILURES: Final = (OSError, EOFError, TimeoutError, UnicodeError, OverflowError)
 #: A broker that does not know a control request at all.
 NOT_SPOKEN: Final = -1
 #: What every broker that has ApiVersions answers.
@@ -71,7 +72,8 @@ async def open_line(endpoint: Endpoint, timeout_s: float) -> AsyncIterator[Broke
     try:
         yield BrokerLine(reader, writer, timeout_s)
     finally:
-        writer.close()
+        # Whoever closes in order waits until the broker has read what it was sent, if ever.
+        writer.transport.abort()
         with suppress(OSError):
             await writer.wait_closed()
 

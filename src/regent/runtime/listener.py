@@ -23,6 +23,8 @@ from regent.runtime.desk import Desk
 from regent.wire.exchange import Call
 
 BACKLOG: Final = 1_024
+#: So many are accepted at a turn. Without a descriptor left, asyncio tries and complains as often.
+ACCEPTED_MAX: Final = 16
 PORT_MAX: Final = 65_535
 
 #: What a person can do about it.
@@ -110,7 +112,8 @@ class Listener:
         """Accept callers on a socket that `bind` made, which is ours from now on."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._accept, sock=bound, backlog=BACKLOG)
+            self._server = await loop.create_server(self._accept, sock=bound, backlog=ACCEPTED_MAX)
+            bound.listen(BACKLOG)
         except OSError as error:  # Another process was faster between `bind` and here.
             host, port = bound.getsockname()[:2]
             advice = ADVICE.get(error.errno or 0, str(error))

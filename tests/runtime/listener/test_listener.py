@@ -4,8 +4,12 @@ import asyncio
 import logging
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -15,7 +19,7 @@ from regent.model.cluster_requests import DescribeCluster, Metadata
 from regent.model.ids import BrokerId
 from regent.runtime.api_table import SERVED
 from regent.runtime.caller_connection import CallerConnection, ConnectionSettings
-from regent.runtime.listener import Listener, ListenerSettings, bind
+from regent.runtime.listener import ACCEPTED_MAX, Listener, ListenerSettings, bind
 from regent.wire.apis import ADVERTISED_SINCE, ApiKey
 from regent.wire.exchange import Call, decode_answer, encode_request, encode_request_values
 from regent.wire.frames import to_frame
@@ -453,3 +457,41 @@ def test_a_caller_that_comes_while_the_node_ends_is_hung_up_on() -> None:
         return transport
 
     assert asyncio.run(script()).is_closed
+
+
+#: Says how often it complained while there was no descriptor left for its callers.
+WITHOUT_DESCRIPTORS: Final = """
+import asyncio, os, resource, socket
+from regent.runtime.listener import Listener, bind
+
+async def main():
+    complaints = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, each: complaints.append(each))
+    bound = bind("127.0.0.1", 0)
+    callers = [socket.socket() for _ in range(40)]
+    listener = Listener(None)
+    await listener.start(bound)
+    used = len(os.listdir("/proc/self/fd"))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (used + 3, used + 3))
+    for caller in callers:
+        caller.setblocking(False)
+        caller.connect_ex(bound.getsockname())
+    await asyncio.sleep(0.3)
+    print(len(complaints))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
+def test_callers_without_a_descriptor_fill_no_log() -> None:
+    """Asyncio complains once for each that it may accept at a turn."""
+    ended = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "-c", WITHOUT_DESCRIPTORS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+
+    assert 0 < int(ended.stdout) <= 2 * ACCEPTED_MAX
