@@ -151,10 +151,11 @@ def test_a_second_signal_ends_a_node_whose_controller_does_not_answer(tmp_path: 
         options = ZooKeeperOptions(connect=f"{server.address}/kafka", creates_chroot=True)
         with Nodes(options, tmp_path) as nodes:
             nodes.start(1)
-            nodes.controller()
+            admin = confluent_admin.AdminClient({"bootstrap.servers": nodes.bootstrap})
+            eventually(lambda: admin.list_topics(timeout=30).controller_id == 1, "its own word")
             process = nodes.by_id[1].process
             server.kill()
-            eventually(lambda: "ZooKeeper: suspended" in nodes.log(1).read_text(), "the loss")
+            eventually(lambda: "resigned" in nodes.log(1).read_text(), "the end of its reign")
             process.terminate()
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(2)
