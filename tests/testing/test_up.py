@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from regent.testing.patient import wait_until
 from tests.testing.processes import is_gone
 
 FRONT_DOOR = "regent.cli.main"
+
+_ups = count()
 
 
 def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +47,7 @@ class Up:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
-        self.output = folder.with_name("up.out")
+        self.output = folder.with_name(f"up-{next(_ups)}.out")
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", FRONT_DOOR, "up", "--data", str(folder), *options],
@@ -168,6 +171,29 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path) -> None:
     wait_until(lambda: is_gone(pids[0]), "the end of the one that is paused")
     with upped(folder) as up:
         assert up.states() == {1: "running", 2: "running"}
+
+
+def test_of_two_that_start_together_one_is_refused(tmp_path: Path) -> None:
+    """The record is written after the start, which is too late to keep the other one away."""
+    folder = tmp_path / "cluster"
+    port = free_ports(2)
+    ups = [Up(folder, "--brokers", "1", "--port", str(port + index)) for index in (0, 1)]
+    try:
+        wait_until(lambda: any(up.process.poll() is not None for up in ups), "the end of one")
+        ups.sort(key=lambda up: up.process.poll() is None)
+        refused, other = ups
+        assert refused.process.wait() == 64
+        assert f"a cluster is up in {folder} already, or on its way up or down" in refused.said()
+        assert f"(process {other.process.pid})" in refused.said()
+
+        down = typed("down", "--data", str(folder))
+
+        assert (down.returncode, other.process.wait()) == (0, 0)
+        assert f"the cluster in {folder} is down; " in down.stdout
+    finally:
+        for up in ups:
+            up.process.kill()
+            up.process.wait()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from msgspec.structs import replace
 from regent.cli.printing import stdout
 from regent.errors import BadInput
 from regent.testing.leftovers import end_leftovers
-from regent.testing.remote_control import NobodyThere, RemoteControl, wish_for
+from regent.testing.remote_control import RemoteControl
+from regent.testing.up_lock import UpLock
 from regent.testing.up_record import (
     BrokerRecord,
     ControlAddress,
@@ -69,28 +70,42 @@ def up(  # noqa: PLR0913, PLR0917 - a list of options
     from regent.testing.cluster import LocalCluster  # noqa: PLC0415
 
     folder = data.absolute()
-    before = read_record(folder)
-    if before is not None:
-        _refuse_second(before, data)
-        end_leftovers(folder, before)
-    plan = plan_cluster(before, count=brokers, racks=racks, port=port, zookeeper=zookeeper)
-    count = brokers or (len(before.brokers) if before else DEFAULT_BROKERS)
-    cluster = LocalCluster(
-        count,
-        plan.racks,
-        to_settings(config or ()),
-        zookeeper=plan.zookeeper,
-        data_dir=folder,
-        base_port=plan.base_port,
-    )
+
+    def draw_up(before: UpRecord | None) -> tuple[UpRecord, LocalCluster]:
+        plan = plan_cluster(before, count=brokers, racks=racks, port=port, zookeeper=zookeeper)
+        return plan, LocalCluster(
+            brokers or (len(before.brokers) if before else DEFAULT_BROKERS),
+            plan.racks,
+            to_settings(config or ()),
+            zookeeper=plan.zookeeper,
+            data_dir=folder,
+            base_port=plan.base_port,
+        )
+
+    # Once for its complaints: what makes no sense shall not leave a folder behind.
+    draw_up(read_record(folder))
+    with UpLock(folder) as lock:
+        if not lock.take():
+            raise BadInput(
+                f"a cluster is up in {data} already, or on its way up or down"
+                f" (process {lock.last_holder()}); `regent down --data {data}` stops it"
+            )
+        before = read_record(folder)
+        if before is not None:
+            end_leftovers(folder, before)
+        _run(*draw_up(before), data)
+
+
+def _run(plan: UpRecord, cluster: "LocalCluster", data: Path) -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     console = stdout()
-    console.print(f"starting {count} brokers in {data} ...")
+    console.print(f"starting {len(cluster.broker_ids)} brokers in {data} ...")
     with cluster:
         _Upkeep(cluster, plan, data).run()
         console.print("stopping all brokers, the controller last; Ctrl-C kills them ...")
         ended = record_of(cluster, plan)
-    write_record(folder, replace(ended, brokers=[_as_down(each) for each in ended.brokers]))
+    brokers = [_as_down(each) for each in ended.brokers]
+    write_record(data.absolute(), replace(ended, brokers=brokers))
     console.print(f"stopped. What was stored is in {data}; `regent up` starts it again.")
 
 
@@ -132,19 +147,6 @@ def to_settings(written: Iterable[str]) -> dict[str, str]:
             raise BadInput(f"--config {each}: write it like num.partitions=3")
         settings[name.strip()] = value.strip()
     return settings
-
-
-def _refuse_second(before: UpRecord, data: Path) -> None:
-    if before.control is None:
-        return
-    try:
-        wish_for(before.control, "look")
-    except (NobodyThere, BadInput):
-        return  # its port is somebody else's now
-    raise BadInput(
-        f"a cluster is up in {data} already (process {before.launcher_pid});"
-        f" `regent down --data {data}` stops it"
-    )
 
 
 # --- while it is up -------------------------------------------------------------------------------

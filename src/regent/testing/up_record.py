@@ -1,7 +1,7 @@
 """What `regent up` writes down in its folder, for its next start and for other terminals.
 
 The file outlives the cluster: ids, ports and racks are the same next time. While the cluster is up
-it also says whom to ask; whether it still is up is found out by asking.
+it also says whom to ask; whether it still has an owner is said by the lock (`up_lock`).
 """
 
 from collections.abc import Sequence
