@@ -1,6 +1,7 @@
 """`regent up`, `down` and `brokers`, typed as a person types them, in several terminals."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from regent.testing.held_port import HeldPort
 from regent.testing.patient import wait_until
+from regent.testing.up_record import RecordNotKept, UpRecord, write_record
 from tests.testing.processes import is_gone
 
 FRONT_DOOR = "regent.cli.main"
@@ -196,6 +198,22 @@ def test_of_two_that_start_together_one_is_refused(tmp_path: Path) -> None:
             up.process.wait()
 
 
+def test_a_cluster_whose_folder_is_deleted_still_stops(tmp_path: Path) -> None:
+    """It says that nothing is left, and leaves alone what has that name then."""
+    folder = tmp_path / "cluster"
+    with upped(folder, "--brokers", "1", "--port", str(free_ports(1))) as up:
+        folder.rename(tmp_path / "unwanted")  # at once, for brokers write while we delete
+        shutil.rmtree(tmp_path / "unwanted")
+
+        up.process.send_signal(signal.SIGINT)
+
+        assert up.process.wait() == 0
+        assert up.said().endswith(
+            f"stopped, but {folder} has been deleted, and what was stored there is gone\n"
+        )
+    assert not (folder / "up.json").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -223,6 +241,13 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 
     assert refused.returncode == 64
     assert f"port {port} of 127.0.0.1 cannot be used: it is in use" in refused.stderr
+
+
+def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    record = UpRecord(base_port=1, racks=(), zookeeper=None, brokers=())
+
+    with pytest.raises(RecordNotKept, match=r"none/up.json cannot be written: No such file"):
+        write_record(tmp_path / "none", record)
 
 
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:

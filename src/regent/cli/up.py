@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
@@ -19,6 +20,7 @@ from regent.testing.up_lock import UpLock
 from regent.testing.up_record import (
     BrokerRecord,
     ControlAddress,
+    RecordNotKept,
     UpRecord,
     read_record,
     write_record,
@@ -93,19 +95,23 @@ def up(  # noqa: PLR0913, PLR0917 - a list of options
         before = read_record(folder)
         if before is not None:
             end_leftovers(folder, before)
-        _run(*draw_up(before), data)
+        _run(*draw_up(before), data, lock)
 
 
-def _run(plan: UpRecord, cluster: "LocalCluster", data: Path) -> None:
+def _run(plan: UpRecord, cluster: "LocalCluster", data: Path, lock: UpLock) -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     console = stdout()
     console.print(f"starting {len(cluster.broker_ids)} brokers in {data} ...")
     with cluster:
-        _Upkeep(cluster, plan, data).run()
+        _Upkeep(cluster, plan, data, lock).run()
         console.print("stopping all brokers, the controller last; Ctrl-C kills them ...")
         ended = record_of(cluster, plan)
     brokers = [_as_down(each) for each in ended.brokers]
-    write_record(data.absolute(), replace(ended, brokers=brokers))
+    try:
+        _keep(replace(ended, brokers=brokers), data, lock)
+    except RecordNotKept as error:
+        console.print(f"stopped, but {error}")
+        return
     console.print(f"stopped. What was stored is in {data}; `regent up` starts it again.")
 
 
@@ -155,10 +161,11 @@ def to_settings(written: Iterable[str]) -> dict[str, str]:
 class _Upkeep:
     """Grants wishes, keeps the record, shows how it is."""
 
-    def __init__(self, cluster: "LocalCluster", plan: UpRecord, data: Path) -> None:
+    def __init__(self, cluster: "LocalCluster", plan: UpRecord, data: Path, lock: UpLock) -> None:
         self._cluster = cluster
         self._plan = plan
         self._data = data
+        self._folder_lock = lock
         self._enough = threading.Event()
         self._lock = threading.Lock()
         self._control = RemoteControl(self._verbs())
@@ -176,7 +183,7 @@ class _Upkeep:
             console.print(f"bootstrap  {self._cluster.bootstrap}")
             console.print(f"zookeeper  {self._cluster.zookeeper}")
             console.print(f"stop it with Ctrl-C or: regent down --data {self._data}")
-            show_until(self._enough, self._cluster, self._save, console)
+            show_until(self._enough, self._cluster, self._try_to_save, console)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """The first one stops the cluster; the next one interrupts that."""
@@ -201,7 +208,7 @@ class _Upkeep:
                 if broker_id is None:
                     raise BadInput("say which broker")
                 change(broker_id)
-                self._save()
+                self._try_to_save()
 
             return grant
 
@@ -211,13 +218,25 @@ class _Upkeep:
             "down": lambda _: self._enough.set(),
         }
 
+    def _try_to_save(self) -> None:
+        """A cluster does not end with its record, and what was done is done; who looks is told."""
+        with suppress(RecordNotKept):
+            self._save()
+
     def _save(self) -> None:
         """Both the control's thread and the one that shows keep the record."""
         with self._lock:
             record = record_of(self._cluster, self._plan, self._control.address)
             if record != self._saved:
-                write_record(self._data.absolute(), record)
+                _keep(record, self._data, self._folder_lock)
                 self._saved = record
+
+
+def _keep(record: UpRecord, data: Path, lock: UpLock) -> None:
+    """In a folder that was made anew under this name, somebody else may have a cluster by now."""
+    if lock.is_deleted:
+        raise RecordNotKept(f"{data} has been deleted, and what was stored there is gone")
+    write_record(data.absolute(), record)
 
 
 def record_of(

@@ -44,6 +44,11 @@ class UpLock:
         """The process that took it last, for people."""
         return os.pread(self._file, _PID_BYTES_MAX, 0).decode(errors="replace") or "unknown"
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the file is gone, most likely with the folder: what is there now is not ours."""
+        return os.fstat(self._file).st_nlink == 0
+
     def __enter__(self) -> Self:
         return self
 
