@@ -1,6 +1,7 @@
 """What a node's process does for its launcher: keeps away from cut ports, and dies with it."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -11,20 +12,23 @@ from pathlib import Path
 import pytest
 
 from regent.testing.cut_file import CutFile
-from regent.testing.patient import wait_until
+from regent.testing.patient import PATIENCE_S, wait_until
 from tests.testing.processes import is_gone
 
 LAUNCHER = """
-import subprocess, sys, time
+import os, subprocess, sys, time
+node = [str(os.getpid()) if word == "our pid" else word for word in sys.argv[2:]]
 with open(sys.argv[1], "w") as file:
-    file.write(str(subprocess.Popen(sys.argv[2:]).pid))
+    file.write(str(subprocess.Popen(node).pid))
 time.sleep(600)
 """
 
 
-def command(cut_file: CutFile, port: int, diary: Path) -> list[str]:
+def command(
+    cut_file: CutFile, port: int, diary: Path, launcher: str = str(os.getpid())
+) -> list[str]:
     return [
-        *(sys.executable, "-m", "regent.testing.node_main", str(cut_file.path)),
+        *(sys.executable, "-m", "regent.testing.node_main", launcher, str(cut_file.path)),
         *("tests.testing.dialler", str(port), str(diary)),
     ]
 
@@ -97,7 +101,7 @@ def test_other_ports_are_not_cut_off(peer: socket.socket, tmp_path: Path) -> Non
 def test_a_node_dies_with_its_launcher(peer: socket.socket, tmp_path: Path) -> None:
     """A test run that is killed must not leave brokers behind."""
     cut_file, diary = CutFile(tmp_path / "cuts.json"), tmp_path / "diary"
-    node = command(cut_file, peer.getsockname()[1], diary)
+    node = command(cut_file, peer.getsockname()[1], diary, "our pid")
     pid_file = tmp_path / "pid"
     with running([sys.executable, "-c", LAUNCHER, str(pid_file), *node]) as process:
         wait_until(lambda: words(diary) == ["open"], "a connection")
@@ -107,3 +111,16 @@ def test_a_node_dies_with_its_launcher(peer: socket.socket, tmp_path: Path) -> N
         process.kill()
 
     wait_until(lambda: is_gone(node_pid), "the death of the node")
+
+
+def test_a_node_whose_launcher_was_dead_before_it_could_look_dies(
+    peer: socket.socket, tmp_path: Path
+) -> None:
+    """Its parent is somebody else then, who may live for ever."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as launcher:
+        launcher.wait()
+    cut_file, diary = CutFile(tmp_path / "cuts.json"), tmp_path / "diary"
+    node = command(cut_file, peer.getsockname()[1], diary, str(launcher.pid))
+
+    with running(node) as process:
+        assert process.wait(PATIENCE_S) == -signal.SIGKILL

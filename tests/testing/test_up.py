@@ -1,12 +1,14 @@
 """`regent up`, `down` and `brokers`, typed as a person types them, in several terminals."""
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,12 @@ import pytest
 
 from regent.testing.held_port import HeldPort
 from regent.testing.patient import wait_until
+from regent.testing.up_record import RecordNotKept, UpRecord, write_record
 from tests.testing.processes import is_gone
 
 FRONT_DOOR = "regent.cli.main"
+
+_ups = count()
 
 
 def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +49,7 @@ class Up:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder = folder
-        self.output = folder.with_name("up.out")
+        self.output = folder.with_name(f"up-{next(_ups)}.out")
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", FRONT_DOOR, "up", "--data", str(folder), *options],
@@ -170,6 +175,45 @@ def test_nothing_outlives_an_owner_that_is_killed(tmp_path: Path) -> None:
         assert up.states() == {1: "running", 2: "running"}
 
 
+def test_of_two_that_start_together_one_is_refused(tmp_path: Path) -> None:
+    """The record is written after the start, which is too late to keep the other one away."""
+    folder = tmp_path / "cluster"
+    port = free_ports(2)
+    ups = [Up(folder, "--brokers", "1", "--port", str(port + index)) for index in (0, 1)]
+    try:
+        wait_until(lambda: any(up.process.poll() is not None for up in ups), "the end of one")
+        ups.sort(key=lambda up: up.process.poll() is None)
+        refused, other = ups
+        assert refused.process.wait() == 64
+        assert f"a cluster is up in {folder} already, or on its way up or down" in refused.said()
+        assert f"(process {other.process.pid})" in refused.said()
+
+        down = typed("down", "--data", str(folder))
+
+        assert (down.returncode, other.process.wait()) == (0, 0)
+        assert f"the cluster in {folder} is down; " in down.stdout
+    finally:
+        for up in ups:
+            up.process.kill()
+            up.process.wait()
+
+
+def test_a_cluster_whose_folder_is_deleted_still_stops(tmp_path: Path) -> None:
+    """It says that nothing is left, and leaves alone what has that name then."""
+    folder = tmp_path / "cluster"
+    with upped(folder, "--brokers", "1", "--port", str(free_ports(1))) as up:
+        folder.rename(tmp_path / "unwanted")  # at once, for brokers write while we delete
+        shutil.rmtree(tmp_path / "unwanted")
+
+        up.process.send_signal(signal.SIGINT)
+
+        assert up.process.wait() == 0
+        assert up.said().endswith(
+            f"stopped, but {folder} has been deleted, and what was stored there is gone\n"
+        )
+    assert not (folder / "up.json").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -197,6 +241,13 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
 
     assert refused.returncode == 64
     assert f"port {port} of 127.0.0.1 cannot be used: it is in use" in refused.stderr
+
+
+def test_a_record_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    record = UpRecord(base_port=1, racks=(), zookeeper=None, brokers=())
+
+    with pytest.raises(RecordNotKept, match=r"none/up.json cannot be written: No such file"):
+        write_record(tmp_path / "none", record)
 
 
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -64,6 +64,20 @@ def test_what_was_written_is_there_after_a_restart_and_after_a_crash(tmp_path: P
     assert not is_alive(pid)
 
 
+@pytest.mark.parametrize("language", ["C.UTF-8", "C"])
+def test_a_folder_may_have_any_name(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java has its own idea of letters, in its settings and in the names of files."""
+    monkeypatch.setenv("LC_ALL", language)
+    folder = tmp_path / "jürgen\\neu 🦀"
+
+    with EmbeddedZooKeeper(folder, settings=SETTINGS):
+        assert (folder / "znodes" / "version-2").is_dir()
+
+    assert list(tmp_path.iterdir()) == [folder]
+
+
 def test_it_dies_with_its_parent() -> None:
     """However the parent dies, and not with the thread that started it."""
     command = [sys.executable, "-c", _PARENT]

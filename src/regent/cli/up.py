@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
@@ -14,10 +15,12 @@ from msgspec.structs import replace
 from regent.cli.printing import stdout
 from regent.errors import BadInput
 from regent.testing.leftovers import end_leftovers
-from regent.testing.remote_control import NobodyThere, RemoteControl, wish_for
+from regent.testing.remote_control import RemoteControl
+from regent.testing.up_lock import UpLock
 from regent.testing.up_record import (
     BrokerRecord,
     ControlAddress,
+    RecordNotKept,
     UpRecord,
     read_record,
     write_record,
@@ -69,28 +72,46 @@ def up(  # noqa: PLR0913, PLR0917 - a list of options
     from regent.testing.cluster import LocalCluster  # noqa: PLC0415
 
     folder = data.absolute()
-    before = read_record(folder)
-    if before is not None:
-        _refuse_second(before, data)
-        end_leftovers(folder, before)
-    plan = plan_cluster(before, count=brokers, racks=racks, port=port, zookeeper=zookeeper)
-    count = brokers or (len(before.brokers) if before else DEFAULT_BROKERS)
-    cluster = LocalCluster(
-        count,
-        plan.racks,
-        to_settings(config or ()),
-        zookeeper=plan.zookeeper,
-        data_dir=folder,
-        base_port=plan.base_port,
-    )
+
+    def draw_up(before: UpRecord | None) -> tuple[UpRecord, LocalCluster]:
+        plan = plan_cluster(before, count=brokers, racks=racks, port=port, zookeeper=zookeeper)
+        return plan, LocalCluster(
+            brokers or (len(before.brokers) if before else DEFAULT_BROKERS),
+            plan.racks,
+            to_settings(config or ()),
+            zookeeper=plan.zookeeper,
+            data_dir=folder,
+            base_port=plan.base_port,
+        )
+
+    # Once for its complaints: what makes no sense shall not leave a folder behind.
+    draw_up(read_record(folder))
+    with UpLock(folder) as lock:
+        if not lock.take():
+            raise BadInput(
+                f"a cluster is up in {data} already, or on its way up or down"
+                f" (process {lock.last_holder()}); `regent down --data {data}` stops it"
+            )
+        before = read_record(folder)
+        if before is not None:
+            end_leftovers(folder, before)
+        _run(*draw_up(before), data, lock)
+
+
+def _run(plan: UpRecord, cluster: "LocalCluster", data: Path, lock: UpLock) -> None:
     signal.signal(signal.SIGTERM, _interrupt)
     console = stdout()
-    console.print(f"starting {count} brokers in {data} ...")
+    console.print(f"starting {len(cluster.broker_ids)} brokers in {data} ...")
     with cluster:
-        _Upkeep(cluster, plan, data).run()
+        _Upkeep(cluster, plan, data, lock).run()
         console.print("stopping all brokers, the controller last; Ctrl-C kills them ...")
         ended = record_of(cluster, plan)
-    write_record(folder, replace(ended, brokers=[_as_down(each) for each in ended.brokers]))
+    brokers = [_as_down(each) for each in ended.brokers]
+    try:
+        _keep(replace(ended, brokers=brokers), data, lock)
+    except RecordNotKept as error:
+        console.print(f"stopped, but {error}")
+        return
     console.print(f"stopped. What was stored is in {data}; `regent up` starts it again.")
 
 
@@ -134,29 +155,17 @@ def to_settings(written: Iterable[str]) -> dict[str, str]:
     return settings
 
 
-def _refuse_second(before: UpRecord, data: Path) -> None:
-    if before.control is None:
-        return
-    try:
-        wish_for(before.control, "look")
-    except (NobodyThere, BadInput):
-        return  # its port is somebody else's now
-    raise BadInput(
-        f"a cluster is up in {data} already (process {before.launcher_pid});"
-        f" `regent down --data {data}` stops it"
-    )
-
-
 # --- while it is up -------------------------------------------------------------------------------
 
 
 class _Upkeep:
     """Grants wishes, keeps the record, shows how it is."""
 
-    def __init__(self, cluster: "LocalCluster", plan: UpRecord, data: Path) -> None:
+    def __init__(self, cluster: "LocalCluster", plan: UpRecord, data: Path, lock: UpLock) -> None:
         self._cluster = cluster
         self._plan = plan
         self._data = data
+        self._folder_lock = lock
         self._enough = threading.Event()
         self._lock = threading.Lock()
         self._control = RemoteControl(self._verbs())
@@ -174,7 +183,7 @@ class _Upkeep:
             console.print(f"bootstrap  {self._cluster.bootstrap}")
             console.print(f"zookeeper  {self._cluster.zookeeper}")
             console.print(f"stop it with Ctrl-C or: regent down --data {self._data}")
-            show_until(self._enough, self._cluster, self._save, console)
+            show_until(self._enough, self._cluster, self._try_to_save, console)
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """The first one stops the cluster; the next one interrupts that."""
@@ -199,7 +208,7 @@ class _Upkeep:
                 if broker_id is None:
                     raise BadInput("say which broker")
                 change(broker_id)
-                self._save()
+                self._try_to_save()
 
             return grant
 
@@ -209,13 +218,25 @@ class _Upkeep:
             "down": lambda _: self._enough.set(),
         }
 
+    def _try_to_save(self) -> None:
+        """A cluster does not end with its record, and what was done is done; who looks is told."""
+        with suppress(RecordNotKept):
+            self._save()
+
     def _save(self) -> None:
         """Both the control's thread and the one that shows keep the record."""
         with self._lock:
             record = record_of(self._cluster, self._plan, self._control.address)
             if record != self._saved:
-                write_record(self._data.absolute(), record)
+                _keep(record, self._data, self._folder_lock)
                 self._saved = record
+
+
+def _keep(record: UpRecord, data: Path, lock: UpLock) -> None:
+    """In a folder that was made anew under this name, somebody else may have a cluster by now."""
+    if lock.is_deleted:
+        raise RecordNotKept(f"{data} has been deleted, and what was stored there is gone")
+    write_record(data.absolute(), record)
 
 
 def record_of(

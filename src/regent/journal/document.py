@@ -69,6 +69,8 @@ Writing never holds up a decision.
 Records go into memory first, and are written when the requests of their event are on their way.
 When the disk is full, {buffer_mib} MiB are kept and written later.
 What comes after that is dropped, and shows as a jump in `seq`.
+When a segment is deleted while it is written, a new one is begun at the next write.
+What the old one held is missing, and shows as a jump too.
 
 Version {version} of the schema is described here.
 More optional fields may come without a new version, so readers ignore those they do not know.

@@ -5,13 +5,15 @@ the driver calls it when the requests of an event are on their way. Neither rais
 is full or gone: the writer keeps what fits into its buffer, drops what comes after, says so once
 in the log and in `trouble`, and tries again at each later `append` or `flush`. When it recovers,
 the file goes on where it stopped. A half-written line is finished, not repeated, and what was
-dropped shows as a jump in the sequence numbers.
+dropped shows as a jump in the sequence numbers. A segment that somebody deleted is noticed at the
+next write, which goes to a new one, in a new folder if need be; what the old one held is missing.
 
 A process that dies loses what was not flushed and may leave half a line behind, which the reader
 skips. Nothing is synced to the platter: the journal tells what happened, it decides nothing.
 """
 
 import logging
+import os
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -41,6 +43,9 @@ class SegmentFile(Protocol):
 
     def write(self, content: bytes, /) -> int | None:
         """Write some of the content, and say how many bytes that was."""
+
+    def fileno(self) -> int:
+        """Its descriptor, to ask whether it still has a name."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -107,12 +112,14 @@ class JournalWriter:
         self._buffer: deque[bytes] = deque()
         self._buffered_bytes = 0
         self._segment: SegmentFile | None = None
+        #: Of the segment before the next one, which takes another number even if this is deleted.
+        self._number = 0
         self._written_bytes = 0
         #: Whether the segment ends inside a line, which must then be finished there.
         self._is_torn = False
         #: Why the last write failed; None while all is well.
         self.trouble: str | None = None
-        #: Records that found the buffer full, since the writer was made.
+        #: Records that found the buffer full or half a line gone, since the writer was made.
         self.dropped_count = 0
 
     def append(self, records: Iterable[Record]) -> None:
@@ -175,17 +182,18 @@ class JournalWriter:
         return min(FLUSH_BYTES, self._buffer_bytes_max)
 
     def _write_some(self) -> None:
+        if self._segment is not None and os.fstat(self._segment.fileno()).st_nlink == 0:
+            return self._abandon_segment()  # perhaps with all that there was to write
         if self._segment is not None and self._is_full():
             self._close_segment()
         if self._segment is None:
-            self._segment = self._open_segment(self._next_path())
-            self._written_bytes = 0
+            self._segment = self._begin_segment()
         written_bytes = self._segment.write(b"".join(self._lines_for_segment())) or 0
         if not written_bytes:
             raise OSError("the disk took nothing")
         self._written_bytes += written_bytes
         self._buffered_bytes -= written_bytes
-        self._forget(written_bytes)
+        return self._forget(written_bytes)
 
     def _is_full(self) -> bool:
         return self._written_bytes >= self._segment_bytes and not self._is_torn
@@ -212,14 +220,37 @@ class JournalWriter:
             self._buffer[0] = self._buffer[0][written_bytes:]
             self._is_torn = True
 
-    def _next_path(self) -> Path:
-        numbers = [
+    def _begin_segment(self) -> SegmentFile:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        number = self._next_number()
+        name = segment_name(self._controller_id, number)
+        segment = self._open_segment(self._directory / name)
+        self._number = number
+        self._written_bytes = 0
+        return segment
+
+    def _next_number(self) -> int:
+        on_disk = [
             int(match["number"])
             for path in self._directory.iterdir()
             if (match := SEGMENT_NAME.fullmatch(path.name))
             and int(match["controller_id"]) == self._controller_id
         ]
-        return self._directory / segment_name(self._controller_id, max(numbers, default=0) + 1)
+        return max([self._number, *on_disk]) + 1
+
+    def _abandon_segment(self) -> None:
+        """Somebody has deleted it. Of a line that it began, the end makes no sense elsewhere."""
+        logger.error(
+            "segment %d of the journal in %s has been deleted; what it held is missing, and a new"
+            " one is begun",
+            self._number,
+            self._directory,
+        )
+        self._close_segment()
+        if self._is_torn:
+            self._buffered_bytes -= len(self._buffer.popleft())
+            self._is_torn = False
+            self.dropped_count += 1
 
     def _close_segment(self) -> None:
         if self._segment is None:

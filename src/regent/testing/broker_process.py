@@ -167,7 +167,8 @@ class BrokerProcess:
         """What a person would type, under `node_main`."""
         rack = () if self.rack is None else ("--rack", self.rack)
         return [
-            *(sys.executable, "-m", "regent.testing.node_main", str(self.cut_file.path), PROGRAM),
+            *(sys.executable, "-m", "regent.testing.node_main"),
+            *(str(os.getpid()), str(self.cut_file.path), PROGRAM),
             *("node", "--id", str(self.broker_id), "--listen", self.address),
             *("--zookeeper", zookeeper, "--config", str(self._properties)),
             *("--data", str(self.data_dir), "--journal", str(self.journal_dir), *rack),

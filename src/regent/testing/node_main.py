@@ -35,12 +35,13 @@ class Severing:
         self._file = file
         self._cuts = Cuts()
 
-    def start(self) -> None:
+    def start(self, launcher_pid: int) -> None:
         """Before anything is connected: a node that starts while it is cut off stays cut off."""
         self._look()
         sys.addaudithook(self._audit)
-        parent = os.getppid()
-        threading.Thread(target=self._watch, args=(parent,), name="launcher", daemon=True).start()
+        threading.Thread(
+            target=self._watch, args=(launcher_pid,), name="launcher", daemon=True
+        ).start()
 
     def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Python asks before every connection that it opens."""
@@ -49,8 +50,9 @@ class Severing:
             if isinstance(address, tuple) and address[1] in self._cuts.ports:
                 raise ConnectionRefusedError(f"cut off from port {address[1]} by the test")
 
-    def _watch(self, parent: int) -> None:
-        while os.getppid() == parent:
+    def _watch(self, launcher_pid: int) -> None:
+        # Told by the launcher: it may have died before we could look who our parent is.
+        while os.getppid() == launcher_pid:
             with suppress(OSError, msgspec.DecodeError):
                 self._look()
             time.sleep(LOOK_EVERY_S)
@@ -76,11 +78,11 @@ def _hang_up(ports: frozenset[int]) -> None:
 
 
 def main() -> None:
-    """The file of cuts, the module that is the program, and the program's own arguments."""
-    cut_file, program, *arguments = sys.argv[1:]
+    """The launcher, the file of cuts, the module that is the program, and its own arguments."""
+    launcher_pid, cut_file, program, *arguments = sys.argv[1:]
     with suppress(PermissionError):  # the leader of a group stays where it is
         os.setsid()
-    Severing(CutFile(Path(cut_file))).start()
+    Severing(CutFile(Path(cut_file))).start(int(launcher_pid))
     sys.argv = ["regent", *arguments]
     # Where it is installed, kio's types load it for tests of their own, and every node starts a
     # third of a second later.

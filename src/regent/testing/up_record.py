@@ -1,7 +1,7 @@
 """What `regent up` writes down in its folder, for its next start and for other terminals.
 
 The file outlives the cluster: ids, ports and racks are the same next time. While the cluster is up
-it also says whom to ask; whether it still is up is found out by asking.
+it also says whom to ask; whether it still has an owner is said by the lock (`up_lock`).
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,13 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from regent.errors import BadInput
+from regent.errors import BadInput, RegentError
 
 FILE_NAME: Final = "up.json"
+
+
+class RecordNotKept(RegentError):  # noqa: N818 - it is news, not an error
+    """The folder is gone, or its disk is full; the cluster goes on without the file."""
 
 
 class BrokerRecord(Struct, frozen=True, kw_only=True):
@@ -63,7 +67,10 @@ def write_record(folder: Path, record: UpRecord) -> None:
     """Replace the file as a whole. Nobody else may read it: who can, can stop the cluster."""
     path = folder / FILE_NAME
     draft = path.with_name(f"{FILE_NAME}.new")
-    draft.unlink(missing_ok=True)
-    draft.touch(mode=0o600)
-    draft.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2))
-    draft.replace(path)
+    try:
+        draft.unlink(missing_ok=True)
+        draft.touch(mode=0o600)
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(record), indent=2))
+        draft.replace(path)
+    except OSError as error:
+        raise RecordNotKept(f"{path} cannot be written: {error.strerror}") from error

@@ -8,6 +8,7 @@ parent dies of.
 import os
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -110,7 +111,9 @@ class EmbeddedZooKeeper:
             config = _write_config(folder, port, self._settings)
             self._output = folder / "zookeeper.out"
             self._output.unlink(missing_ok=True)
-            self._child = TiedProcess("ZooKeeper", [*command, str(config)], self._output)
+            self._child = TiedProcess(
+                "ZooKeeper", [*command, str(config)], self._output, environment=_environment()
+            )
             self._port = port
             try:
                 return self._wait_until_ready()
@@ -245,8 +248,29 @@ def _write_config(folder: Path, port: int, settings: EmbeddedSettings) -> Path:
         **settings.extra,
     }
     path = folder / "zoo.cfg"
-    path.write_text("".join(f"{name}={value}\n" for name, value in config.items()))
+    lines = (f"{name}={to_property(value)}\n" for name, value in config.items())
+    path.write_text("".join(lines), encoding="ascii")
     return path
+
+
+def to_property(value: str) -> str:
+    """As `java.util.Properties` wants it, which takes every byte for a letter of Latin-1."""
+    return "".join(
+        "\\\\" if letter == "\\" else letter if " " <= letter <= "~" else _in_utf_16(letter)
+        for letter in value
+    )
+
+
+def _in_utf_16(letter: str) -> str:
+    r"""One `\uXXXX`, or two outside the basic plane; half a pair is a byte that is no UTF-8."""
+    code = letter.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{code[at : at + 4]}" for at in range(0, len(code), 4))
+
+
+def _environment() -> dict[str, str]:
+    """Ours; file names are spelt as we spell them, whatever language the terminal is set to."""
+    is_utf_8 = sys.getfilesystemencoding() == "utf-8"
+    return {**os.environ, **({"LC_ALL": "C.UTF-8"} if is_utf_8 else {})}
 
 
 def free_port() -> int:

@@ -2,6 +2,7 @@
 
 import errno
 import logging
+import shutil
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,10 @@ class FileOnDisk:
             raise OSError(errno.ENOSPC, "No space left on device")
         self._disk.free_bytes -= len(taken)
         return self._file.write(taken)
+
+    def fileno(self) -> int:
+        """Of the file beneath."""
+        return self._file.fileno()
 
     def close(self) -> None:
         """Let go of the file."""
@@ -177,6 +182,66 @@ def test_a_device_that_is_always_full_never_raises(tmp_path: Path) -> None:
         writer.close()
 
     assert "No space left on device" in str(writer.trouble)
+
+
+def test_a_deleted_folder_is_made_again_and_shows_as_a_gap(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What is written into a file without a name is lost, and nobody would be told."""
+    folder = tmp_path / "data" / "journal"
+    writer = JournalWriter(folder, B1)
+    writer.append(records(1, 2))
+    writer.flush()
+
+    shutil.rmtree(tmp_path / "data")
+    writer.append(records(3, 3))
+    writer.flush()
+    writer.append(records(4, 4))
+    writer.close()
+
+    assert writer.trouble is None
+    assert sequence(folder) == [3, 4]
+    assert [path.name for path in folder.iterdir()] == ["journal-1-00000002.jsonl"]
+    (told,) = caplog.messages
+    assert f"segment 1 of the journal in {folder} has been deleted" in told
+
+
+def test_a_folder_that_cannot_be_made_again_is_trouble_until_it_can(tmp_path: Path) -> None:
+    """Nothing is lost meanwhile that fits into memory."""
+    folder = tmp_path / "journal"
+    writer = JournalWriter(folder, B1)
+    writer.append(records(1, 1))
+    writer.flush()
+
+    shutil.rmtree(folder)
+    folder.touch()
+    writer.append(records(2, 2))
+    writer.flush()
+    assert "File exists" in str(writer.trouble)
+
+    folder.unlink()
+    writer.append(records(3, 3))
+    writer.close()
+    assert writer.trouble is None
+    assert sequence(folder) == [2, 3]
+
+
+def test_half_a_line_is_dropped_with_the_segment_that_had_the_other_half(tmp_path: Path) -> None:
+    """The rest of it would be damage in the next one."""
+    disk = Disk(free_bytes=LINE_BYTES + 5)
+    writer = JournalWriter(tmp_path, B1, open_segment=disk.open)
+    writer.append(records(1, 2))
+    writer.flush()
+
+    (segment,) = tmp_path.iterdir()
+    segment.unlink()
+    disk.free_bytes = 10**6
+    writer.flush()
+    assert (writer.trouble, writer.dropped_count) == (None, 1)
+
+    writer.append(records(3, 4))
+    writer.close()
+    assert sequence(tmp_path) == [3, 4]
 
 
 def test_one_huge_event_does_not_fill_the_buffer_of_a_healthy_disk(tmp_path: Path) -> None:
