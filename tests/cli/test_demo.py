@@ -2,18 +2,20 @@
 
 import io
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from regent.cli import demo
+from regent.cli import demo, pipeline
 from regent.cli.main import main
 from regent.cli.printing import STYLES
 from regent.demo import play as playing
 from regent.demo.play import Ending
 from regent.demo.reckoning import Reckoning
 from regent.demo.story import STORY, Deed
+from regent.errors import BadInput
 from regent.journal.reader import read
 from regent.model.facts import ControllerElected
 
@@ -101,3 +103,23 @@ def test_what_stands_in_the_way_is_said_in_a_sentence(
 def _chapters(shown: str) -> list[tuple[str, str]]:
     parts = shown.split("\n── ")[1:]
     return [(part.splitlines()[0].strip(" ─"), part) for part in parts]
+
+
+def test_the_report_is_made_by_the_commands_that_a_person_would_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With all that is not said as the commands have it."""
+    given: list[pipeline.RunOptions] = []
+
+    def take(options: pipeline.RunOptions) -> NoReturn:
+        given.append(options)
+        raise BadInput("far enough")
+
+    monkeypatch.setattr(pipeline, "_sources", take)
+    with pytest.raises(BadInput, match="far enough"):
+        demo.report_on(tmp_path, Console(quiet=True))
+
+    journal = str(tmp_path / "journal")
+    assert given == [
+        pipeline.RunOptions(out=tmp_path / "tables", journal=[journal], cluster="demo")
+    ]

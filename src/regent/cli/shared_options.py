@@ -33,8 +33,9 @@ def taking(shared: type[Struct]) -> Callable[[Command], Command]:
 
         @wraps(command)
         def run(**given: Any) -> None:
-            options = shared(**{field.name: given.pop(field.name) for field in fields})
-            command(options, **given)
+            # Who calls it from Python need not say everything.
+            names = [field.name for field in fields if field.name in given]
+            command(shared(**{name: given.pop(name) for name in names}), **given)
 
         named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own]
         run.__signature__ = Signature([*named, *fields])  # type: ignore[attr-defined]
