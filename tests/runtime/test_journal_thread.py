@@ -1,5 +1,6 @@
 """The journal's thread: nothing is lost, and nothing is done while a decision is made."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
@@ -52,3 +53,25 @@ def test_between_decisions_facts_are_written_at_once(thread: JournalThread, tmp_
     thread.append(batch(1))
 
     wait_until(lambda: bool(list(tmp_path.iterdir())) and numbers(tmp_path) == [1, 2], "both")
+
+
+def test_a_decision_that_takes_long_holds_its_facts_up_once(tmp_path: Path) -> None:
+    """Not once for each batch of them: it may wait for ZooKeeper between any two."""
+    waits: list[bool] = []
+
+    class Impatient(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            """Without waiting at all."""
+            assert timeout == journal_thread.HOLD_S
+            waits.append(self.is_set())
+            return self.is_set()
+
+    made = JournalThread(JournalWriter(tmp_path, NODE))
+    made._is_free = Impatient()
+    with made.held():
+        for first_seq in (1, 3, 5):
+            made.append(batch(first_seq))
+        made.close()
+
+    assert waits == [False, True, True]
+    assert numbers(tmp_path) == [1, 2, 3, 4, 5, 6]

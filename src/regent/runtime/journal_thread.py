@@ -17,7 +17,7 @@ from regent.runtime.fact_log import log_record
 
 #: Batches that may wait for a disk that does not answer.
 WAITING_MAX: Final = 100_000
-#: How long a batch waits for a decision to be made, at most.
+#: How long the facts of a decision wait until it is made, at most.
 HOLD_S: Final = 1.0
 
 
@@ -66,7 +66,9 @@ class JournalThread:
 
     def _write(self) -> None:
         while (batch := self._waiting.get()) is not None:
-            self._is_free.wait(HOLD_S)
+            if not self._is_free.wait(HOLD_S):
+                # It takes long, and what comes after this batch has waited long enough, too.
+                self._is_free.set()
             records = list(batch.records())
             self._writer.append(records)
             for record in records:
