@@ -91,7 +91,7 @@ def _queue(state: ControllerState, marked: Iterable[str]) -> Procedure[None]:
     if new:
         state.queue_deletions(new)
         yield Journal([DeletionAdvanced(t, "queued") for t in new])
-        moving = [t for t in new if _is_reassigning(state, t)]
+        moving = [t for t in new if state.reassigning_in(t)]
         yield from mark_ineligible(state, moving, IS_REASSIGNING)
 
 
@@ -125,10 +125,6 @@ def fail_deletions(
         yield from move_replicas(state, failed, INELIGIBLE)
         yield from mark_ineligible(state, topics, HAS_OFFLINE_REPLICA)
         yield from resume_deletions(state)
-
-
-def _is_reassigning(state: ControllerState, topic: str) -> bool:
-    return any(p in state.reassigning for p in state.topics[topic].partitions.values())
 
 
 def _has_offline_replica(state: ControllerState, topic: str) -> bool:
@@ -188,7 +184,7 @@ def resume_deletions(
         if not resumed:
             return
         for topic in resumed:
-            if not _is_reassigning(state, topic):
+            if not state.reassigning_in(topic):
                 state.topics_ineligible.pop(topic, None)
     finished: list[str] = []
     failed: list[str] = []
