@@ -28,9 +28,15 @@ from regent.zookeeper.embedded import free_port
 
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that can be taken for a broker of the cluster in this folder."""
-    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
-    with subprocess.Popen([*sleeper, str(tmp_path / "broker-1" / "cuts.json")]) as process:  # noqa: S603 - ours
+    """A process that can be taken for a broker of the cluster in this folder.
+
+    It has said something, so it runs: a process that only begins to has no command line yet.
+    """
+    sleeper = [sys.executable, "-c", "import time; print('here', flush=True); time.sleep(60)"]
+    cuts = str(tmp_path / "broker-1" / "cuts.json")
+    with subprocess.Popen([*sleeper, cuts], stdout=subprocess.PIPE) as process:  # noqa: S603 - ours
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"here\n"
         yield process
         process.kill()
 

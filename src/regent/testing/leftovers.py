@@ -30,4 +30,4 @@ def _names(pid: int, folder: Path) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return any(word.startswith(f"{folder}{os.sep}".encode()) for word in words)
+    return any(word.startswith(os.fsencode(f"{folder}{os.sep}")) for word in words)
