@@ -21,6 +21,7 @@ from regent.model.known_cluster import KnownPartition
 from regent.testing import Churn, Cluster
 from regent.testing.churn_plan import FAULTS, REMEDIES, ChurnKind
 from regent.testing.settings import FOR_TESTS
+from tests.chaos.course import Course
 from tests.chaos.journal_audit import JournalFigures, audited
 from tests.chaos.judge import judge
 from tests.chaos.ledger import Ledger
@@ -62,6 +63,8 @@ class WriterFigures(Struct, frozen=True):
     acknowledged: int
     given_up: int
     longest_silence_ms: int
+    #: What was out of order meanwhile, with seconds from the begin of the silence.
+    longest_silence_under: list[str]
 
 
 class Outcome(Struct, kw_only=True):
@@ -104,6 +107,7 @@ def run_campaign(orders: Orders) -> Outcome:
 
 def _write_under_faults(cluster: Cluster, orders: Orders, outcome: Outcome) -> list[Ledger]:
     ledgers = [Ledger(writer, writer, PARTITIONS) for writer in WRITERS]
+    course = Course()
     with ExitStack() as clients:
         writers: list[Writer] = [
             clients.enter_context(WRITERS[ledger.writer](ledger, cluster.bootstrap))
@@ -111,7 +115,7 @@ def _write_under_faults(cluster: Cluster, orders: Orders, outcome: Outcome) -> l
         ]
         began_s = monotonic()
         try:
-            _break_and_mend(cluster, orders, outcome)
+            _break_and_mend(cluster, orders, outcome, course)
         except RegentError as error:
             outcome.find(f"a fault could not be made, or mended: {error}")
         outcome.seconds = round(monotonic() - began_s, 1)
@@ -124,12 +128,13 @@ def _write_under_faults(cluster: Cluster, orders: Orders, outcome: Outcome) -> l
             sum(ledger.sent),
             len(ledger.acknowledged),
             len(ledger.given_up),
-            round(ledger.longest_silence_s * 1000),
+            round(ledger.longest_silence.seconds * 1000),
+            course.between(*ledger.longest_silence),
         )
     return ledgers
 
 
-def _break_and_mend(cluster: Cluster, orders: Orders, outcome: Outcome) -> None:
+def _break_and_mend(cluster: Cluster, orders: Orders, outcome: Outcome, course: Course) -> None:
     end_s = monotonic() + orders.seconds
     churn = Churn(cluster, seed=orders.seed, kinds=orders.kinds, rest_s=orders.rest_s)
     faults: Counter[str] = Counter()
@@ -137,10 +142,13 @@ def _break_and_mend(cluster: Cluster, orders: Orders, outcome: Outcome) -> None:
     # Closed, it mends what is broken.
     with closing(iter(churn)) as steps:
         for step in steps:
+            course.note(step, monotonic())
             faults[step.kind.value] += step.is_fault
             broken += (step.kind in REMEDIES) - (step.kind in REMEDIES.values())
             if not broken and faults.total() >= office_due:
-                faults[f"kill the {_kill_holder(cluster, next(offices))}"] += 1
+                kill = f"kill the {_kill_holder(cluster, next(offices))}"
+                course.note_passing(kill, monotonic())
+                faults[kill] += 1
                 office_due += OFFICE_EVERY
             outcome.faults, outcome.fault_count = dict(sorted((+faults).items())), faults.total()
             if faults.total() >= orders.faults and monotonic() >= end_s:

@@ -26,6 +26,18 @@ class Note(NamedTuple):
         return cls(writer, int(partition), int(number))
 
 
+class Silence(NamedTuple):
+    """The time from one acknowledgement to the next one."""
+
+    from_s: float
+    to_s: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it was."""
+        return self.to_s - self.from_s
+
+
 class Ledger:
     """The account of one writer to one topic. Clients report from threads of their own."""
 
@@ -41,9 +53,8 @@ class Ledger:
         self.given_up: dict[Note, str] = {}
         #: Why the client takes no more records at all; None while it does.
         self.failure: str | None = None
-        #: The longest time from one acknowledgement to the next one.
-        self.longest_silence_s = 0.0
         self._last_s = monotonic()
+        self.longest_silence = Silence(self._last_s, self._last_s)
         self._lock = threading.Lock()
 
     @property
@@ -62,7 +73,8 @@ class Ledger:
         now_s = monotonic()
         with self._lock:
             self.acknowledged[note] = offset
-            self.longest_silence_s = max(self.longest_silence_s, now_s - self._last_s)
+            if now_s - self._last_s > self.longest_silence.seconds:
+                self.longest_silence = Silence(self._last_s, now_s)
             self._last_s = now_s
 
     def give_up(self, note: Note, reason: str) -> None:

@@ -8,6 +8,8 @@ from regent.model import facts
 from regent.model.ids import BrokerId, ControllerEpoch, LeaderEpoch, TopicPartition, ZkVersion
 from regent.model.leadership import Leadership
 from regent.model.states import PartitionState
+from regent.testing.churn_plan import ChurnKind, ChurnStep
+from tests.chaos.course import Course
 from tests.chaos.journal_audit import JournalAudit
 from tests.chaos.judge import judge
 from tests.chaos.ledger import Ledger, Note
@@ -191,3 +193,25 @@ def test_journals_that_lead_elsewhere_than_zookeeper_are_found() -> None:
 
     assert len(audit.findings) == 1
     assert "and ZooKeeper has" in audit.findings[0]
+
+
+def test_the_longest_silence_is_laid_at_the_door_of_what_was_broken_meanwhile() -> None:
+    course = Course()
+    course.note(ChurnStep(0.0, ChurnKind.KILL, (1,)), 1.0)
+    course.note(ChurnStep(0.0, ChurnKind.PAUSE, (2,)), 4.0)
+    course.note(ChurnStep(0.0, ChurnKind.START, (1,)), 5.0)
+    course.note(ChurnStep(0.0, ChurnKind.CUT, (1, 3)), 11.0)
+    course.note(ChurnStep(0.0, ChurnKind.RESUME, (2,)), 12.5)
+    course.note_passing("kill the leader", 15.0)
+
+    assert course.between(6.0, 14.0) == [
+        "pause 2: -2.0 s to +6.5 s",
+        "cut 1 and 3: +5.0 s to the end",
+    ]
+
+
+def test_the_longest_silence_is_known_by_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([10.0, 11.0, 15.0, 16.0])
+    monkeypatch.setattr("tests.chaos.ledger.monotonic", lambda: next(times))
+
+    assert ledger_of().longest_silence == (11.0, 15.0)

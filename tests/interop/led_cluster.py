@@ -46,7 +46,7 @@ class Load:
         lost = sum(note.to_value() not in values for note in self.ledger.acknowledged)
         record_property("lost", lost)
         record_property("acknowledged", self.acknowledged)
-        record_property("longest_silence_s", round(self.ledger.longest_silence_s, 2))
+        record_property("longest_silence_s", round(self.ledger.longest_silence.seconds, 2))
         return judge(self.ledger, reading)
 
 
