@@ -27,7 +27,7 @@ def test_a_node_ends_although_zookeeper_is_gone(
         TcpProxy((host, int(port))) as way,
     ):
         process = controllers.start(101, *SESSION, connect=f"{way.address}/{chroot}")
-        controllers.elected()
+        wait_for_log(process, "elected")
         if way_out == "cut":
             way.part()
             wait_for_log(process, "ZooKeeper: suspended")

@@ -3,7 +3,6 @@
 What runs it is imported when it runs: `regent --help` need not wait for Kafka's whole protocol.
 """
 
-import asyncio
 import logging
 import sys
 import time
@@ -72,6 +71,7 @@ def controller(  # noqa: PLR0913 - a list of options
         run_until_told,
         set_up_logging,
     )
+    from regent.runtime.event_loop import run  # noqa: PLC0415
     from regent.runtime.guardian import Ward  # noqa: PLC0415
     from regent.runtime.node import ControllerNode  # noqa: PLC0415
 
@@ -91,7 +91,7 @@ def controller(  # noqa: PLR0913 - a list of options
         node = ControllerNode(options, Ward.from_environment())
         await run_until_told(node, "controller", options, f"journal in {options.journal}")
 
-    asyncio.run(run_node())
+    run(run_node())
 
 
 @app.command()

@@ -3,7 +3,6 @@
 What runs it is imported when it runs: `regent --help` need not wait for Kafka's whole protocol.
 """
 
-import asyncio
 import logging
 import sys
 from pathlib import Path
@@ -55,6 +54,7 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
         is_broker_property,
         read_broker_settings,
     )
+    from regent.runtime.event_loop import run  # noqa: PLC0415
     from regent.runtime.guardian import Ward  # noqa: PLC0415
 
     files = config or []
@@ -76,4 +76,4 @@ def node(  # noqa: PLR0913, PLR0917 - a list of options
         running = BrokerNode(options, Ward.from_environment())
         await run_until_told(running, "node", options.node, f"data in {options.data}")
 
-    asyncio.run(run_node())
+    run(run_node())

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import logging
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
@@ -127,8 +127,7 @@ class _PeerLine(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The other node has taken the call."""
-        assert isinstance(transport, asyncio.Transport), "it is a stream"
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:  # noqa: ARG002 - asyncio's signature
         """Where bytes shall be received to."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from msgspec import Struct
 
@@ -86,8 +86,7 @@ class CallerConnection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Somebody has called."""
-        assert isinstance(transport, asyncio.Transport), "it is a stream"
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
         host, port = (transport.get_extra_info("peername") or ("?", 0))[:2]
         self.peer = f"{host}:{port}"
         if self._is_closing:

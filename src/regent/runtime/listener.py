@@ -6,7 +6,7 @@ import logging
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Final, cast
 
 from msgspec import Struct
 
@@ -77,10 +77,9 @@ class _Turned(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Hang up."""
-        assert isinstance(transport, asyncio.Transport), "it is a stream"
         peer = transport.get_extra_info("peername")
         logger.warning("%s is turned away: there are %d callers", peer, self._connections_max)
-        transport.abort()
+        cast("asyncio.Transport", transport).abort()
 
 
 class Listener:
@@ -112,12 +111,13 @@ class Listener:
         """Accept callers on a socket that `bind` made, which is ours from now on."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._accept, sock=bound, backlog=ACCEPTED_MAX)
-            bound.listen(BACKLOG)
+            bound.listen(BACKLOG)  # uvloop would hide what is wrong, and close the socket
         except OSError as error:  # Another process was faster between `bind` and here.
             host, port = bound.getsockname()[:2]
             advice = ADVICE.get(error.errno or 0, str(error))
             raise BadInput(f"cannot listen on {host}:{port}: {advice}") from error
+        self._server = await loop.create_server(self._accept, sock=bound, backlog=ACCEPTED_MAX)
+        bound.listen(BACKLOG)  # the loop has made it as short as its turns are
         self._sweeper = loop.create_task(self._sweep(), name="idle connections")
 
     async def stop(self) -> None:
