@@ -1,4 +1,4 @@
-"""`regent down` beside an owner that does not answer, because it is on its way up or down."""
+"""`regent down` and others beside an owner that does not answer: it starts, stops or is dead."""
 
 import os
 import signal
@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 import typer
 from msgspec.structs import replace
 
 from regent.cli import down as command
+from regent.cli.brokers import list_brokers
 from regent.errors import BadInput
 from regent.testing.remote_control import RemoteControl
 from regent.testing.up_lock import UpLock
@@ -146,6 +148,17 @@ def test_what_a_dead_owner_left_is_ended(
     command.down(tmp_path)
 
     assert capsys.readouterr().out == f"the cluster in {tmp_path} is down already\n"
+
+
+def test_of_an_owner_that_does_not_answer_the_last_record_is_listed(
+    record: UpRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script that wants JSON gets nothing but JSON."""
+    list_brokers(tmp_path, as_json=True)
+
+    said = capsys.readouterr()
+    assert msgspec.json.decode(said.out, type=list[BrokerRecord]) == record.brokers
+    assert f"process {os.getpid()}, which runs this cluster, does not answer" in said.err
 
 
 def test_a_start_that_failed_leaves_no_cluster(tmp_path: Path) -> None:

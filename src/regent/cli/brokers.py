@@ -6,7 +6,7 @@ import msgspec
 import typer
 
 from regent.cli.bootstrap import JsonOption
-from regent.cli.printing import print_table, stdout
+from regent.cli.printing import print_table, stderr, stdout
 from regent.cli.up import DEFAULT_FOLDER, DataOption
 from regent.errors import BadInput
 from regent.testing.remote_control import NobodyThere, wish_for
@@ -27,8 +27,10 @@ def list_brokers(data: DataOption = DEFAULT_FOLDER, as_json: JsonOption = False)
         try:
             wish_for(record.control, "look")
         except NobodyThere:
-            print(
-                f"process {record.launcher_pid}, which ran this cluster, is gone; as it was last:"
+            stderr().print(
+                f"process {record.launcher_pid}, which runs this cluster, does not answer: it is"
+                f" on its way down, or dead, and `regent down --data {data}` sees to the rest; as"
+                " it was last:"
             )
         record = _read(data)
     if as_json:

@@ -43,7 +43,7 @@ class WishOutcome(Struct, frozen=True):
 
 
 class NobodyThere(RegentError):  # noqa: N818 - it is news, not an error
-    """The process that owned the cluster is gone."""
+    """The process that owns the cluster does not answer, or is gone."""
 
 
 class RemoteControl:
@@ -110,7 +110,8 @@ def wish_for(address: ControlAddress, verb: str, broker_id: int | None = None) -
             outcome = msgspec.json.decode(_read_line(link), type=WishOutcome)
     except (OSError, msgspec.DecodeError) as error:
         raise NobodyThere(
-            f"the process that started this cluster does not answer: {error}"
+            f"the process that runs this cluster does not answer ({error}): it is on its way up or"
+            " down, or dead; `regent down` sees to what is left"
         ) from error
     if outcome.error is not None:
         raise BadInput(outcome.error)
