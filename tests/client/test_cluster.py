@@ -30,7 +30,7 @@ from regent.wire.apis import ApiKey
 from tests.support.builders import assignment
 from tests.support.scripted_broker import HOST, Fault, ScriptedCluster, partition, topic
 
-SHORT = Patience(connect_s=2, answer_s=0.2, attempts=3, pause_s=0.001, pause_s_max=0.001)
+SHORT = Patience(connect_s=2, answer_s=3, attempts=3, pause_s=0.001, pause_s_max=0.001)
 CREATED = CreateTopicsAnswer((TopicResult("t", partition_count=1, replication_factor=1),))
 
 

@@ -19,7 +19,7 @@ from regent.model.cluster_requests import Metadata, MetadataAnswer
 from regent.wire.apis import ApiKey
 from tests.support.scripted_broker import HOST, Fault, ScriptedCluster
 
-HASTY = Patience(connect_s=2, answer_s=0.1)
+HASTY = Patience(connect_s=2, answer_s=2)
 
 
 def opened(cluster: ScriptedCluster, patience: Patience = Patience()) -> Connection:  # noqa: B008

@@ -131,7 +131,7 @@ def test_what_is_not_known_is_no_zero() -> None:
 
 # --- from a live cluster ----------------------------------------------------------------------
 
-SHORT = Patience(connect_s=2, answer_s=2, attempts=3, pause_s=0.001, pause_s_max=0.001)
+SHORT = Patience(connect_s=2, answer_s=10, attempts=3, pause_s=0.001, pause_s_max=0.001)
 
 
 def min_isr_of(name: str, value: str | None) -> ConfigDescription:
