@@ -121,6 +121,7 @@ def test_thirty_brokers_that_came_while_nobody_looked_are_all_met_by_the_first_e
 
     opened = [e.broker.broker_id for e in first.effects if isinstance(e, OpenChannel)]
     assert opened == list(range(2, 32))
+    assert first.lines.count("ReadBrokers") == 1
     hosts = {s.broker_id for s in first.sends if isinstance(s.request, LeaderAndIsr)}
     assert hosts >= set(range(2, 32))
     assert [other.lines for other in others] == [["ReadBrokers"]] * 29

@@ -109,8 +109,10 @@ MUTANTS: Final = (
         "resign-when-broken-off",
         "a procedure that is broken off starts to resign in the middle of the shutdown",
         CONTROLLER,
-        "        except SessionLost as lost:\n",
-        "        except (SessionLost, GeneratorExit) as lost:\n",
+        "        except (ControllerMoved, SessionLost) as gone:\n"
+        "            yield from self._leave(",
+        "        except (ControllerMoved, SessionLost, GeneratorExit) as gone:\n"
+        "            yield from self._leave(",
         test=f"{BY_HAND}::"
         "test_a_move_whose_handling_is_broken_off_anywhere_is_ended_by_the_next_controller",
         fault="F43",
