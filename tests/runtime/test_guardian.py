@@ -4,11 +4,13 @@ import os
 import sys
 
 import pytest
+from msgspec.structs import replace
 
 from regent.runtime.guardian import PIPE_VARIABLE, GuardedProcess, Ward
 from regent.zookeeper.kazoo_session import KazooSession
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.store import Done, Exists, Failed
+from tests.support.tcp_proxy import TcpProxy
 from tests.support.waiting import eventually
 
 #: So long that nothing here can have been freed by it.
@@ -59,6 +61,23 @@ def test_a_killed_child_leaves_its_place_free(zookeeper_options: ZooKeeperOption
     assert code < 0
     assert not is_there(session, "/held")
     session.close()
+
+
+def test_a_zookeeper_that_does_not_answer_is_asked_again(
+    zookeeper_options: ZooKeeperOptions,
+) -> None:
+    """It may be slow, and the session is a minute long."""
+    address, _, chroot = zookeeper_options.connect.partition("/")
+    host, _, port = address.partition(":")
+    with TcpProxy((host, int(port))) as way:
+        child, session = start(replace(zookeeper_options, connect=f"{way.address}/{chroot}"))
+        way.ignore_next()
+
+        child.process.kill()
+        child.wait()
+
+        assert not is_there(session, "/held")
+        session.close()
 
 
 def test_a_child_that_never_named_its_session_keeps_it(zookeeper_options: ZooKeeperOptions) -> None:

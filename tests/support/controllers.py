@@ -21,7 +21,7 @@ from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.session_state import SessionState
 from tests.support.waiting import eventually
 
-SESSION_TIMEOUT_MS = 2_000
+SESSION_TIMEOUT_MS = 4_000
 
 
 class ControllerProcess:

@@ -108,9 +108,15 @@ class TcpProxy:
                 continue
             with self._lock:
                 self._links.append(link)
+            self._cut_if_refused()
             for pump in (link.forward, lambda link=link: link.back(self._replies_pass)):
                 self._threads.append(threading.Thread(target=pump, daemon=True))
                 self._threads[-1].start()
+
+    def _cut_if_refused(self) -> None:
+        """It may have been parted or closed while the target was dialled."""
+        if self._refuses:
+            self.cut()
 
 
 class _Link:

@@ -25,6 +25,8 @@ from regent.zookeeper.session_ending import end_session
 PIPE_VARIABLE: Final = "REGENT_GUARDIAN_FD"
 #: How often a session is taken from a child that lives and wants it back.
 _TAKE_OVERS: Final = 10
+#: How often ZooKeeper is asked to end the session of one that is dead; it may be slow.
+_FAREWELLS: Final = 3
 
 logger = logging.getLogger(__name__)
 
@@ -117,15 +119,15 @@ class GuardedProcess:
         credentials = self._credentials
         if credentials is None:
             return False
-        for _ in range(_TAKE_OVERS - 1):
-            # The child may take its session back in the moment before it is closed.
-            with suppress(ZooKeeperUnreachable):
-                self._end_session(credentials)
-                return True
-        self._end_session(credentials)
+        # The child may take its session back in the moment before it is closed.
+        self._end_session(credentials, _TAKE_OVERS)
         return True
 
-    def _end_session(self, credentials: Credentials) -> None:
+    def _end_session(self, credentials: Credentials, tries: int) -> None:
+        for _ in range(tries - 1):
+            with suppress(ZooKeeperUnreachable):
+                end_session(self._zookeeper, credentials.session_id, credentials.password)
+                return
         end_session(self._zookeeper, credentials.session_id, credentials.password)
 
     def _guard(self, hears: int) -> None:
@@ -138,7 +140,7 @@ class GuardedProcess:
         code = self.process.wait()
         if self._credentials is not None:
             try:
-                self._end_session(self._credentials)
+                self._end_session(self._credentials, _FAREWELLS)
             except RegentError as error:
                 logger.warning("its session goes on until it times out: %s", error)
         if self._on_end is not None:
