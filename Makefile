@@ -52,7 +52,7 @@ duel: setup  ## Apache's controller against Regent's, result in build/duel.json 
 	$(PYTHON) -m benchmarks.duel --json
 
 cluster: setup  ## run the pipeline on a Spark cluster of its own, and over Spark Connect
-	$(PYTHON) -m pytest -m cluster tests/pipeline
+	$(PYTHON) -m pytest -m cluster --timeout 1200 tests/pipeline
 
 check: lint types test  ## everything that must pass before a change goes in
 

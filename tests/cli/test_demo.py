@@ -20,7 +20,7 @@ from regent.journal.reader import read
 from regent.model.facts import ControllerElected
 
 SHORT_STORY = tuple(
-    replace(chapter, rest_s=0.2)
+    replace(chapter, rest_s=1.5)
     for chapter in STORY
     if chapter.deed in {Deed.START, Deed.CREATE_TOPICS, Deed.KILL_CONTROLLER, Deed.DELETE_TOPIC}
     or chapter.title == "It comes back, as one broker among others"

@@ -50,7 +50,8 @@ class Summary:
 def main() -> int:
     """The exit code is pytest's."""
     summary = Summary()
-    code = pytest.main(["-m", "interop", "tests/interop", *sys.argv[1:]], plugins=[summary])
+    chosen = ["-m", "interop", "--timeout", "1200", "tests/interop"]
+    code = pytest.main([*chosen, *sys.argv[1:]], plugins=[summary])
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(summary.to_json(), indent=2) + "\n")
     return code

@@ -70,7 +70,7 @@ def test_a_zookeeper_that_is_not_there_is_looked_for_again_and_again(
     tmp_path: Path, nobody: str
 ) -> None:
     """With its address and the reason, and each time after a longer wait."""
-    config = settings(tmp_path, "zookeeper.connection.timeout.ms=50\n")
+    config = settings(tmp_path, "zookeeper.connection.timeout.ms=500\n")
     process = ControllerProcess(101, nobody, tmp_path, "--config", config)
     try:
         lines = wait_for_log(
@@ -103,7 +103,7 @@ def test_who_looks_for_zookeeper_ends_when_told_to(tmp_path: Path, nobody: str) 
 @pytest.mark.behaviour("shd-007")
 def test_a_name_that_nobody_knows_can_be_waited_for_and_left(tmp_path: Path) -> None:
     """Its start fails half-way: the port is open, the journal too; two signals, one clean end."""
-    config = settings(tmp_path, "zookeeper.connection.timeout.ms=50\n")
+    config = settings(tmp_path, "zookeeper.connection.timeout.ms=500\n")
     process = ControllerProcess(101, "no-such-host.invalid:2181", tmp_path, "--config", config)
     try:
         wait_for_log(process, "no session with ZooKeeper at no-such-host.invalid:2181", count=1)

@@ -202,9 +202,15 @@ def test_who_waits_for_what_failed_hears_of_it(bench: Bench) -> None:
         bench.wait_for(ControllerElected)
         bench.settle()
         bench.sessions[0].refusals = 1
-        for request_id in (7, 8):
-            request = DeleteTopics(("orders",))
-            bench.inbox.put(TopicDeletionRequested(now_ms(), request_id, request))
+        request = DeleteTopics(("orders",))
+        requests = [TopicDeletionRequested(now_ms(), each, request) for each in (7, 8)]
+
+        def ask_twice() -> None:
+            for each in requests:
+                bench.inbox.put(each)
+
+        # On the driver's own thread, so that the second is there before the first is looked at.
+        bench.inbox.read(ask_twice)
         answers = [bench.replies.get(timeout=60) for _ in range(2)]
         bench.wait_for(EventFailed, ControllerElected)
 
@@ -262,8 +268,14 @@ def test_a_session_that_ends_is_resigned_from_before_the_next_is_opened(bench: B
     with bench.running():
         bench.wait_for(ControllerElected)
         bench.sessions[0].is_over = True
-        bench.inbox.put(ElectLeadersRequested(now_ms(), 9, ElectLeaders(ElectionType.PREFERRED)))
-        bench.ends[0]()
+        request = ElectLeadersRequested(now_ms(), 9, ElectLeaders(ElectionType.PREFERRED))
+
+        def ask_and_end() -> None:
+            bench.inbox.put(request)
+            bench.ends[0]()
+
+        # On the driver's own thread, so that it looks at neither before both are there.
+        bench.inbox.read(ask_and_end)
         bench.wait_for(ControllerElected, ControllerResigned, ControllerElected)
 
         answer = bench.replies.get(timeout=60)

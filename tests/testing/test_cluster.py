@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from regent.client.seen import ClusterSeen
 from regent.errors import BadInput, RegentError, RequestRefused
 from regent.model.error_codes import ErrorCode
 from regent.testing import Cluster
 from regent.testing.broker_process import Condition
-from regent.testing.patient import PATIENCE_S, WaitedInVain, wait_until
+from regent.testing.patient import PATIENCE_S, WaitedInVain, wait_for, wait_until
 from tests.testing.processes import is_gone
 
 
@@ -29,15 +30,20 @@ def produce(cluster: Cluster, topic: str) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
+def seen_by(cluster: Cluster, broker_id: int, *topics: str) -> ClusterSeen:
+    """What a broker tells; one that has no time for it is asked again."""
+    return wait_for(lambda: cluster.seen_by(broker_id, *topics), f"word of broker {broker_id}")
+
+
 def journal_files(cluster: Cluster) -> list[Path]:
     return [path for path in cluster.journal_dir.rglob("*.jsonl") if path.stat().st_size]
 
 
 def test_every_broker_knows_every_other_one(cluster: Cluster) -> None:
     """A client may begin with any of them."""
-    seen = [cluster.seen_by(broker_id) for broker_id in cluster.broker_ids]
+    seen = [seen_by(cluster, broker_id) for broker_id in cluster.broker_ids]
 
-    assert [[each.broker_id for each in one.brokers] for one in seen if one] == [[1, 2, 3]] * 3
+    assert [[each.broker_id for each in one.brokers] for one in seen] == [[1, 2, 3]] * 3
 
 
 def test_brokers_get_racks_in_turn(cluster: Cluster) -> None:
@@ -48,8 +54,7 @@ def test_a_topic_is_known_everywhere_when_it_is_created(cluster: Cluster) -> Non
     cluster.create_topic("everywhere", partitions=4, replication_factor=2)
 
     for broker_id in cluster.broker_ids:
-        seen = cluster.seen_by(broker_id, "everywhere")
-        assert seen is not None
+        seen = seen_by(cluster, broker_id, "everywhere")
         assert [each.has_leader for each in seen.partitions()] == [True] * 4
     assert len(cluster.partition("everywhere", 3).assignment.replicas) == 2
 
@@ -111,7 +116,8 @@ def test_a_follower_that_is_cut_off_from_its_leader_falls_out_of_sync(cluster: C
     cluster.cut(leader, follower)
     produce(cluster, "apart")  # who has all there is, is in sync
     cluster.wait_until(lambda: follower not in cluster.isr("apart"), "a smaller ISR")
-    assert [cluster.seen_by(each) is not None for each in (leader, follower)] == [True, True]
+    for each in (leader, follower):
+        seen_by(cluster, each)
 
     cluster.heal()
     cluster.wait_until(lambda: set(cluster.isr("apart")) == {1, 2, 3}, "all in sync")
@@ -127,16 +133,18 @@ def test_a_broker_whose_session_is_ended_comes_back_by_itself(cluster: Cluster) 
 
     cluster.wait_until_ready(broker.broker_id)
     cluster.wait_until(
-        lambda: cluster.logs(broker.broker_id).count(registered) == before + 1, "a registration"
+        lambda: cluster.logs(broker.broker_id).count(registered) > before, "a registration"
     )
     assert broker.pid == pid
 
 
 def test_all_journals_are_in_one_folder(cluster: Cluster) -> None:
     """So that `regent pipeline run` can be given just that."""
-    writers = {file.relative_to(cluster.journal_dir).parts[0] for file in journal_files(cluster)}
 
-    assert f"broker-{cluster.controller_id()}" in writers
+    def writers() -> set[str]:
+        return {file.relative_to(cluster.journal_dir).parts[0] for file in journal_files(cluster)}
+
+    cluster.wait_until(lambda: f"broker-{cluster.controller_id()}" in writers(), "its journal")
 
 
 def test_what_makes_no_sense_is_refused(cluster: Cluster) -> None:
@@ -161,8 +169,7 @@ def test_two_clusters_do_not_see_each_other(cluster: Cluster) -> None:
     """They share Java, and nothing else."""
     with Cluster(brokers=1) as other:
         assert other.zookeeper != cluster.zookeeper
-        seen = other.seen()
-        assert seen is not None
+        seen = wait_for(other.seen, "an answer")
         assert [each.broker_id for each in seen.brokers] == [1]
 
 
@@ -175,7 +182,7 @@ def test_brokers_of_somebody_else_are_not_driven_out(
     with pytest.raises(BadInput, match=r"brokers \[1\] are registered in ZooKeeper at .* else"):
         Cluster(brokers=1, zookeeper=cluster.zookeeper).start()
 
-    assert cluster.seen_by(1) is not None
+    seen_by(cluster, 1)
 
 
 def test_nothing_is_left_in_the_end() -> None:

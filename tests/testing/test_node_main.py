@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from regent.testing.cut_file import CutFile
-from regent.testing.patient import PATIENCE_S, wait_until
+from regent.testing.patient import PATIENCE_S, wait_for, wait_until
 from tests.testing.processes import is_gone
 
 LAUNCHER = """
@@ -105,7 +105,7 @@ def test_a_node_dies_with_its_launcher(peer: socket.socket, tmp_path: Path) -> N
     pid_file = tmp_path / "pid"
     with running([sys.executable, "-c", LAUNCHER, str(pid_file), *node]) as process:
         wait_until(lambda: words(diary) == ["open"], "a connection")
-        node_pid = int(pid_file.read_text())
+        node_pid = int(wait_for(lambda: pid_file.read_text() or None, "its pid"))
         assert os.getpgid(node_pid) == node_pid, "a Ctrl-C in the terminal must not reach it"
 
         process.kill()

@@ -172,7 +172,7 @@ def test_many_watches_outlive_their_connection(stage: Stage) -> None:
     stage.session.call([GetData(name, watch=True) for name in names])
 
     stage.proxy.cut()
-    stage.wait_for(SessionState.SUSPENDED)
+    wait_until(lambda: SessionState.SUSPENDED in stage.states, "the cut is noticed")
     stage.wait_for(SessionState.CONNECTED)
     stage.other.call([Multi(tuple(SetData(name, b"x") for name in names))])
     run(stage.session, read_one(Exists("/")))
@@ -215,7 +215,7 @@ def test_an_ephemeral_survives_a_broken_connection(stage: Stage) -> None:
     session_id = stage.session.session_id
 
     stage.proxy.cut()
-    stage.wait_for(SessionState.SUSPENDED)
+    wait_until(lambda: SessionState.SUSPENDED in stage.states, "the cut is noticed")
     stage.wait_for(SessionState.CONNECTED)
 
     reply = run(stage.session, read_one(Exists("/e")))

@@ -17,6 +17,7 @@ from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.store import Create, Data, GetData
 from tests.support.real_zookeeper import SETTINGS
 from tests.support.waiting import wait_until
+from tests.testing.processes import is_gone
 
 #: What a process of its own does: start a server, say where it is, and wait for its own end.
 _PARENT = """
@@ -32,14 +33,6 @@ sys.stdin.read()
 """
 
 
-def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that is dead and not yet buried does not."""
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
-    except FileNotFoundError:
-        return False
-
-
 def test_what_was_written_is_there_after_a_restart_and_after_a_crash(tmp_path: Path) -> None:
     """The folder is the memory; the port stays the same, so that clients find their way."""
     with EmbeddedZooKeeper(tmp_path / "new" / "folder", settings=SETTINGS) as server:
@@ -53,7 +46,7 @@ def test_what_was_written_is_there_after_a_restart_and_after_a_crash(tmp_path: P
         assert not server.is_running
         server.start()
 
-        assert not is_alive(pid)
+        assert is_gone(pid)
         assert server.address == options.connect
         second = KazooSession.open(options)
         (read,) = second.call([GetData("/kept")])
@@ -61,7 +54,7 @@ def test_what_was_written_is_there_after_a_restart_and_after_a_crash(tmp_path: P
         assert isinstance(read, Data)
         assert read.data == b"x"
         pid = server.pid
-    assert not is_alive(pid)
+    assert is_gone(pid)
 
 
 @pytest.mark.parametrize("language", ["C.UTF-8", "C"])
@@ -84,11 +77,11 @@ def test_it_dies_with_its_parent() -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:  # noqa: S603 - our own
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        assert is_alive(pid)
+        assert not is_gone(pid)
 
         os.kill(parent.pid, signal.SIGKILL)
 
-        wait_until(lambda: not is_alive(pid), "the server has died with its parent")
+        wait_until(lambda: is_gone(pid), "the server has died with its parent")
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -228,7 +228,7 @@ def test_a_caller_that_only_sends_is_read_no_further(cluster: ServedCluster) -> 
         link.settimeout(0.5)
         with pytest.raises(TimeoutError):
             link.sendall(frame * 4_000)
-        assert node.desk.look_count == 1
+        wait_until(lambda: node.desk.look_count == 1)
 
         link.settimeout(PATIENCE_S)
         node.do(node.desk.gate.set)
@@ -294,7 +294,7 @@ def test_who_is_silent_too_long_is_hung_up_on(cluster: ServedCluster) -> None:
 
 
 def test_who_waits_for_an_answer_is_not_idle(cluster: ServedCluster) -> None:
-    node = cluster.serve(settings=ListenerSettings(idle_ms=300))
+    node = cluster.serve(settings=ListenerSettings(idle_ms=2_000))
     node.do(node.desk.gate.clear)
     with node.connect() as waiting, node.connect() as silent:
         waiting.sendall(encode_request(to_request(DescribeCluster())))

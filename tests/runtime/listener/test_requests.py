@@ -158,7 +158,7 @@ def test_a_controller_that_goes_does_not_say_that_it_is_done(
     node.ask(CreateTopics((NewTopic("orders", 1, 1),)), timeout_ms=PATIENT)
     for each in cluster.nodes:
         each.desk.is_deaf = True
-    answer = Later(node, request_, 200)
+    answer = Later(node, request_, 2_000)
     looked(node, 2)
 
     node.do(node.desk.lose_session)
