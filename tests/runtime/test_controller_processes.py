@@ -20,9 +20,9 @@ from regent.zookeeper.embedded import EmbeddedZooKeeper
 from regent.zookeeper.exchange import run
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.performer import perform
+from regent.zookeeper.session_ending import end_session
 from tests.support.controllers import ControllerProcess, Controllers
 from tests.support.obedient_broker import ObedientBroker, ObedientBrokers
-from tests.support.session_ends import expire
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.topics import write_topic
 from tests.support.waiting import eventually
@@ -145,7 +145,7 @@ def test_a_leader_whose_session_is_ended_under_it_resigns_and_stands_by(stage: S
     leader = stage.controllers.by_id[holder.node_id]
     credentials = leader.credentials()
 
-    expire(stage.controllers.zookeeper, credentials.session_id, credentials.password)
+    end_session(stage.controllers.zookeeper, credentials.session_id, credentials.password, tries=10)
 
     stage.controllers.elected(after=holder.controller_epoch)
     eventually(lambda: resigned(leader), "its resignation")

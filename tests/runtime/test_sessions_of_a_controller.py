@@ -11,12 +11,12 @@ from regent.model.error_codes import ErrorCode
 from regent.wire.exchange import decode_answer, encode_request
 from regent.zookeeper.embedded import EmbeddedZooKeeper
 from regent.zookeeper.options import ZooKeeperOptions
+from regent.zookeeper.session_ending import end_session
 from tests.runtime.listener.served_node import read_message, to_request
 from tests.support.controllers import Controllers, log_lines, wait_for_log
 from tests.support.leading import address_of
 from tests.support.obedient_broker import ObedientBrokers
 from tests.support.real_zookeeper import SETTINGS
-from tests.support.session_ends import expire
 from tests.support.tcp_proxy import TcpProxy
 from tests.support.topics import write_topic
 from tests.support.waiting import eventually
@@ -53,7 +53,7 @@ def test_a_session_that_ends_under_a_decision_is_resigned_from_and_the_next_one_
             before = way.heard_bytes
             link.sendall(encode_request(call))
             eventually(lambda: way.heard_bytes > before, "what the decision asks of ZooKeeper")
-            expire(controllers.zookeeper, first.session_id, first.password)
+            end_session(controllers.zookeeper, first.session_id, first.password, tries=10)
             way.cut()
             message = read_message(link)
 

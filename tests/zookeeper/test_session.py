@@ -40,7 +40,6 @@ from regent.zookeeper.store import (
     ZkError,
 )
 from tests.support.real_zookeeper import fresh_options, open_sessions, shared_server
-from tests.support.session_ends import expire
 from tests.support.waiting import wait_until
 
 EXPIRED = Failed(ZkError.SESSION_EXPIRED)
@@ -195,7 +194,7 @@ def test_a_session_that_has_expired_stays_so(options: ZooKeeperOptions) -> None:
     session = KazooSession.open(options, on_state=states.append)
     session.call([Create("/e", ephemeral=True)])
 
-    expire(options, session.session_id, session.password)
+    end_session(options, session.session_id, session.password, tries=10)
 
     wait_until(lambda: SessionState.LOST in states, "the session notices its end")
     assert list(session.call([GetData("/"), Multi((Check("/", 0),))])) == [EXPIRED, EXPIRED]
@@ -216,7 +215,7 @@ def test_a_session_can_be_ended_only_once_and_with_its_password(options: ZooKeep
 
         assert stranger is SessionEnding.WAS_OVER
         assert isinstance(run(session, read_one(Exists("/"))), Done)
-        expire(options, session.session_id, session.password)
+        end_session(options, session.session_id, session.password, tries=10)
         assert end_session(options, session.session_id, session.password) is SessionEnding.WAS_OVER
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 def run(main: Coroutine[Any, Any, None]) -> None:
     """As `asyncio.run`, on the node's loop."""
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(main)
 
 
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """What makes it; None: whatever asyncio itself takes."""
     try:
         from regent.runtime.audited_loop import AuditedLoop  # noqa: PLC0415 - not without uvloop

@@ -11,13 +11,12 @@ import os
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
-from regent.errors import RegentError, ZooKeeperUnreachable
+from regent.errors import RegentError
 from regent.zookeeper.options import ZooKeeperOptions
 from regent.zookeeper.session_ending import end_session
 
@@ -119,16 +118,11 @@ class GuardedProcess:
         credentials = self._credentials
         if credentials is None:
             return False
-        # The child may take its session back in the moment before it is closed.
         self._end_session(credentials, _TAKE_OVERS)
         return True
 
     def _end_session(self, credentials: Credentials, tries: int) -> None:
-        for _ in range(tries - 1):
-            with suppress(ZooKeeperUnreachable):
-                end_session(self._zookeeper, credentials.session_id, credentials.password)
-                return
-        end_session(self._zookeeper, credentials.session_id, credentials.password)
+        end_session(self._zookeeper, credentials.session_id, credentials.password, tries=tries)
 
     def _guard(self, hears: int) -> None:
         with os.fdopen(hears, "rb") as lines:

@@ -32,10 +32,15 @@ def end_session(
     password: bytes,
     *,
     timeout_s: float = _TIMEOUT_S,
+    tries: int = 1,
 ) -> SessionEnding:
-    """Take the session over and close it; its ephemerals are gone when this returns."""
+    """Take the session over and close it; its ephemerals are gone when this returns.
+
+    All servers are asked up to so many times: they may be slow, or an owner that lives may take its
+    session back in the moment before it is closed.
+    """
     failure: OSError | None = None
-    for address in options.addresses():
+    for address in options.addresses() * tries:
         try:
             with dial(options, address, timeout_s) as connection:
                 granted = shake_hands(
